@@ -969,7 +969,8 @@ typedef struct flake_i_engine {
 typedef struct flake_i_ticket {
     uint64_t time, index, n; /* lanes read n after a failed draw, too: not 0 if a gate refused */
     unsigned tick;
-    uint64_t head; /* time and tick as they are in the word: for IDs that are formed from it */
+    uint64_t head;    /* time and tick as they are in the word: for IDs that are formed from it */
+    flake_lane *from; /* its lane; NULL: without lanes. The engine does not set it */
 } flake_i_ticket;
 
 /* The longest path, and the longest end of one: "/281474976710655.slot.new". */
@@ -2828,18 +2829,26 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
  *
  *     ticket k, counted from 0, has index  k % unit_capacity  of unit  time + k / unit_capacity
  *
- * A draw loads the word, reads the clock (I2 restricts the order), and moves the word with one
- * read-modify-write:
+ * A draw loads the word, reads the clock (I2 restricts the order), and moves the word with one read-modify-write:
  *
  *     clock == time    the next ticket is k = count
- *     clock >  time    k = the queued tickets that the passed units have not served, mostly 0. The
- *                      word is re-based on the clock: the same position, counted from a later unit
- *     clock <  time    the clock went backwards. Without a tick the word continues in its own time.
- *                      With a tick the draw changes to the other timeline (tick-tock), unless that
- *                      timeline has used the clock's time, too
+ *     clock >  time    k = the queued tickets that the passed units have not served, mostly 0. The word is re-based on
+ *                      the clock: the same position, counted from a later unit
+ *     clock <  time    the clock went backwards. Without a tick the word continues in its own time. With a tick the
+ *                      draw changes to the other timeline (tick-tock), unless that timeline has used the clock's time,
+ *                      too
  *
- * A ticket is served at once if its unit is at most max_ahead ahead of the clock. A later one is
- * drawn only by a caller that waits, as its position in the queue.
+ * A ticket is served at once if its unit is at most max_ahead ahead of the clock. A later one is drawn only by a caller
+ * that waits, as its position in the queue.
+ *
+ * For example, the default layout: no tick, 23 bits of count, 4,096 tickets per unit of 1 ms. The word is of unit 999.
+ *
+ *     clock   call                 the word after: time, count          drawn
+ *     1000    flake_next           0x1f4000001     1000, 1              ticket 0 of unit 1000; unit 999 is left
+ *     1000    flake_next_n, 4095   0x1f4001000     1000, 4096           tickets 1 to 4095: unit 1000 is exhausted
+ *     1000    flake_next           0x1f4001001     1000, 4097           ticket 4096, which is ticket 0 of unit 1001:
+ *                                                                       the caller sleeps until the clock reads 1001
+ *     1001    flake_next           0x1f4800002     1001, 2              ticket 1 of unit 1001: the word is re-based
  *
  * INVARIANTS
  *
@@ -2848,114 +2857,102 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
  *      + count only grows. So no ticket of a timeline is drawn twice, with any memory orders. That
  *      two visits to a timeline do not overlap is I5, which needs orders. (Only a waiter that gives
  *      up moves the position back: it returns the newest ticket, which no caller has received.)
- *  I2  A reading counts as before the word only if it was taken after the word was loaded. So
- *      "clock < time" means that the clock went backwards, never that this thread was slow between
- *      load and reading. A reading that is not before the word may be of any age.
- *  I3  No ID is returned whose time is more than max_ahead ahead of the clock. (The slack of the
- *      coarse clock, or half a ms for the fast clock, is added to that: see below.)
- *  I4  A call that fails has changed nothing. (Except for a ticket that stays unused: a waiter's, if
- *      the clock goes backwards or stops and others have queued after it; one taken beside a close.)
- *  I5  When a draw leaves a timeline, safe[tick] is at least the last time drawn on it, and every
- *      thread that sees the new timeline sees that value.
+ *  I2  A reading counts as before the word only if it was taken after the word was loaded. So "clock < time" means that
+ *      the clock went backwards, never that this thread was slow between load and reading. A reading that is not before
+ *      the word may be of any age.
+ *  I3  No ID is returned whose time is more than max_ahead ahead of the clock. (The slack of the coarse clock, or half
+ *      a ms for the fast clock, is added to that: see below.)
+ *  I4  A call that fails has changed nothing. (Except for a ticket that stays unused: a waiter's, if the clock goes
+ *      backwards or stops and others have queued after it; one taken beside a close.)
+ *  I5  When a draw leaves a timeline, safe[tick] is at least the last time drawn on it, and every thread that sees the
+ *      new timeline sees that value.
  *
- * Why equal words mean equal states (ABA): a timeline is entered with a time above safe[tick], and
- * so above all times that it has used. Within it only a returned ticket moves the word back, to the
- * one before the draw: every ticket below count is then taken, every other one is free.
+ * Why equal words mean equal states (ABA): a timeline is entered with a time above safe[tick], and so above all times
+ * that it has used. Within it only a returned ticket moves the word back, to the one before the draw: every ticket
+ * below count is then taken, every other one is free.
  *
- * Why count cannot overflow into its neighbour: a draw by fetch_add first checks that count is
- * below unit_capacity. Before it adds, each other thread may add one ticket. A quarter of the count's range,
- * at least 2^18, is reserved for those. A CAS knows the exact count.
+ * Why count cannot overflow into its neighbour: a draw by fetch_add first checks that count is below unit_capacity.
+ * Before it adds, each other thread may add one ticket. A quarter of the count's range, at least 2^18, is reserved for
+ * those. A CAS knows the exact count.
  *
- * Why a unit may fill its count (time and sequence have 64 bits). Its last ticket carries into time,
- * and leaves count 0. Each other word with a time has a count of at least 1, so count 0 means that the
- * unit before is exhausted (flake_i_decode), and the fast path draws from no such word. From any other
- * it takes at most the tickets that are left: it may take the last, and carries no further. A last unit
- * that would carry out of the word is not used.
+ * Why a unit may fill its count (time and sequence have 64 bits). Its last ticket carries into time, and leaves count
+ * 0. Each other word with a time has a count of at least 1, so count 0 means that the unit before is exhausted
+ * (flake_i_decode), and the fast path draws from no such word. From any other it takes at most the tickets that are
+ * left: it may take the last, and carries no further. A last unit that would carry out of the word is not used.
  *
- * Why a coarse clock is safe. It lags the exact clock by less than half of the slack and never
- * leads it, so a unit that it has reached may be drawn from. When an exact reading has moved the
- * word past an exhausted unit, coarse readings are before the word for a while. Those that are
- * before its unit by no more than the slack count as that unit, or each draw would read both
- * clocks. So a backward step shorter than the slack goes unnoticed until the unit is exhausted
- * (I3). Otherwise (before by more, an exhausted unit, a fresh word) an exact reading decides (I2);
- * only that changes the tick (I5).
+ * Why a coarse clock is safe. It lags the exact clock by less than half of the slack and never leads it, so a unit that
+ * it has reached may be drawn from. When an exact reading has moved the word past an exhausted unit, coarse readings
+ * are before the word for a while. Those that are before its unit by no more than the slack count as that unit, or each
+ * draw would read both clocks. So a backward step shorter than the slack goes unnoticed until the unit is exhausted
+ * (I3). Otherwise (before by more, an exhausted unit, a fresh word) an exact reading decides (I2); only that changes
+ * the tick (I5).
  *
- * Why no ID is of a unit before the start. Init stores a word whose unit is that of an exact reading, and exhausted.
- * It raises both safe[] to that unit. So the fast path draws nothing. A reading that lags, or a window, finds the
- * unit exhausted, and then an exact one decides. A caller's time counts as the word's unit at least. A clock that
- * goes backwards is before the word, in time that neither timeline may use. A thread that draws synchronises with
- * init, so this needs no order. To wait for start_unit is no overflow: no caller has taken its tickets.
+ * Why no ID is of a unit before the start. Init stores a word whose unit is that of an exact reading, and exhausted. It
+ * raises both safe[] to that unit. So the fast path draws nothing. A reading that lags, or a window, finds the unit
+ * exhausted, and then an exact one decides. A caller's time counts as the word's unit at least. A clock that goes
+ * backwards is before the word, in time that neither timeline may use. A thread that draws synchronises with init, so
+ * this needs no order. To wait for start_unit is no overflow: no caller has taken its tickets.
  *
- * Why a fast clock is safe. It is a window: an exact reading shows which unit is current, and the
- * processor's counter measures how long that stays true, at most half a ms. Within it a draw reads the
- * start of the word's unit, if that is current: a reading of the past half ms. So a draw may take further
- * tickets of the unit, or its first one after another thread has left it (I2: such a reading may be of any
- * age). To treat a unit as exhausted, or the clock as before the word, it needs an exact reading taken after
- * the word was loaded. So the word never leads the clock. If a counter jumps, stops, or differs between
- * processors, an ID's time is late at worst: within one unit, and by half a ms or as much as the
- * counter lags. Windows are relaxed: one remains true whatever happens to the word. Exact readings
- * measure the counter's rate (// >>clock); until two agree, and after repeated errors, there are no windows.
- * Nor are there any while draws are rare, since each window would have ended before the next draw: then a draw
- * is one of EXACT. They resume after a unit with a draw in each 65 us.
+ * Why a fast clock is safe. It is a window: an exact reading shows which unit is current, and the processor's counter
+ * measures how long that stays true, at most half a ms. Within it a draw reads the start of the word's unit, if that is
+ * current: a reading of the past half ms. So a draw may take further tickets of the unit, or its first one after
+ * another thread has left it (I2: such a reading may be of any age). To treat a unit as exhausted, or the clock as
+ * before the word, it needs an exact reading taken after the word was loaded. So the word never leads the clock. If a
+ * counter jumps, stops, or differs between processors, an ID's time is late at worst: within one unit, and by half a ms
+ * or as much as the counter lags. Windows are relaxed: one remains true whatever happens to the word. Exact readings
+ * measure the counter's rate (// >>clock); until two agree, and after repeated errors, there are no windows. Nor are
+ * there any while draws are rare, since each window would have ended before the next draw: then a draw is one of EXACT.
+ * They resume after a unit with a draw in each 65 us.
  *
- * Why a counter that is read early is safe. No acquire orders it: the reading may be older than
- * what an earlier load returns, perhaps an ID of the next unit from another lane. With a window up
- * to the end of its unit, a later draw could then get the earlier unit. So each window ends 2 us
- * before its unit. From there on the exact clock decides, which is ordered: the system has a
- * barrier before its counter (rdtscp or lfence on x86, isb on ARM), and loads the coarse clock from
- * memory. 2 us is not an architectural bound. On x86 (Zen 4) one load in a million was overtaken,
- * mostly by less than 1 us; one in 10^7 by more than 2 us, at most 9 us. Such a reading must also
- * fall on the end of a unit, and costs order, never a duplicate.
+ * Why a counter that is read early is safe. No acquire orders it, as it need not be a load: the reading may be older
+ * than what an earlier load returns, perhaps an ID of the next unit from another lane. With a window up to the end of
+ * its unit, a later draw could then get the earlier unit. So each window ends 2 us before its unit. From there on the
+ * exact clock decides, which is ordered: the system has a barrier before its counter (rdtscp or lfence on x86, isb on
+ * ARM), and loads the coarse clock from memory. 2 us is not an architectural bound. On x86 (Zen 4) one load in a
+ * million was overtaken, mostly by less than 1 us; one in 10^7 by more than 2 us, at most 9 us. Such a reading must
+ * also fall on the end of a unit, and costs order, or a wait or a change of tick, never a duplicate.
  *
  * MEMORY ORDERS
  *
- *     label      at                                   pairs with   and carries
- *     LEAVE:R    move that leaves a timeline, release LOOK:A       safe[] raised, drifts settled
- *     LOOK:A     load of the word, acquire; the same  LEAVE:R      (I5), and keeps the second
- *                order where a failed CAS loads it                 reading after it (I2)
- *     SAFE:R     safe[] raised                        SAFE:A       the word of the thread that raised
- *                                                                  it: no older one in a snapshot
- *     TALLY:R    tickets re-based are tallied         TALLY:A      the word that no longer counts them
- *     NOTE:R     election for a note of a ms          NOTE:A       that the clock has read that ms
- *     FILL:R     slot's turn stored by push           DRAIN:A      the note in the slot
- *     DRAIN:R    slot's turn stored by pop            FILL:A       the slot is free again
- *     SETTLE:R   drift count raised                   SETTLE:A     that the timeline was left
- *     TURN:R     files: a thread's turn is over       TURN:A       what it did in its turn
- *     DISK:R     horizon published                    DISK:A       that it is on disk
- *     HOLD:R     claim has a new holder               HOLD:A       its file, and the turn it took
- *     CLONE:R    owner id of a cloned machine         CLONE:A      the count of clones (sno.h)
- *     ASK:S      admitted_ns raised, or seen raised,  SHUT:S       one of the two sees the other
- *                then horizon read
- *     SHUT:S     horizon closed, then admitted_ns     ASK:S
- *                read
+ *     label      at                                                pairs with   and carries
+ *     LEAVE:R    move that leaves a timeline, release              LOOK:A       safe[] raised, drifts settled
+ *     LOOK:A     load of the word, acquire; a failed CAS's, too    LEAVE:R      (I5), and a reading after it (I2)
+ *     SAFE:R     safe[] raised                                     SAFE:A       its word, to a snapshot
+ *     TALLY:R    tickets re-based are tallied                      TALLY:A      the word that no longer counts them
+ *     NOTE:R     election for a note of a ms                       NOTE:A       that the clock has read that ms
+ *     FILL:R     slot's turn stored by push                        DRAIN:A      the note in the slot
+ *     DRAIN:R    slot's turn stored by pop                         FILL:A       the slot is free again
+ *     SETTLE:R   drift count raised                                SETTLE:A     that the timeline was left
+ *     TURN:R     files: a thread's turn is over                    TURN:A       what it did in its turn
+ *     DISK:R     horizon published                                 DISK:A       that it is on disk
+ *     HOLD:R     claim has a new holder                            HOLD:A       its file, and the turn it took
+ *     CLONE:R    owner id of a cloned machine                      CLONE:A      the count of clones (sno.h)
+ *     ASK:S      admitted_ns raised or seen so, then horizon read  SHUT:S       one of the two sees the other
+ *     SHUT:S     horizon closed, then admitted_ns read             ASK:S
  *
- *  All other accesses are relaxed. A draw that stays on its timeline publishes only the word, and
- *  I1 needs no order; as an RMW it continues the release sequence of the LEAVE:R before it, so a
- *  later LOOK:A still synchronises with that. The value that fetch_add returns is no LOOK:A: for
- *  anything but the ticket, load the word again. A single_thread generator's word has one writer,
- *  and the user synchronises a change of threads. safe[] is reached through LOOK:A. No code acts on
- *  the statistics. `make explore-orders` weakens each order and checks that a rule breaks.
+ *  All other accesses are relaxed. A draw that stays on its timeline publishes only the word, and I1 needs no order; as
+ *  an RMW it continues the release sequence of the LEAVE:R before it, so a later LOOK:A still synchronises with that.
+ *  The value that fetch_add returns is no LOOK:A: for anything but the ticket, load the word again. A single_thread
+ *  generator's word has one writer, and the user synchronises a change of threads. safe[] is reached through LOOK:A. No
+ *  code acts on the statistics. `make explore-orders` weakens each order and checks that a rule breaks.
  *
- *  LOOK:A does not order a time register, which need not be a load; the exact clock's own barrier
- *  does. An imagined backward step costs a wait or a change of tick, never a duplicate.
+ * Why a caller's time is compared with the clock only where it begins a unit: in the word's unit, or with an older
+ * time, a draw moves no time. A unit far ahead would put the clock before the word for every later draw. A refused call
+ * has changed nothing (I4): gate, claim and word come later. A draw that continues after a backward step is not
+ * compared: the library chooses its unit.
  *
- * Why a caller's time is compared with the clock only where it begins a unit: in the word's unit,
- * or with an older time, a draw moves no time. A unit far ahead would put the clock before the word
- * for every later draw. A refused call has changed nothing (I4): gate, claim and word come later. A
- * draw that continues after a backward step is not compared: the library chooses its unit.
- *
- * Why a copy of a generator repeats IDs for at most a unit, plus the lag of a coarse clock, or half a ms for
- * the fast clock. Its first tickets are also the original's. But an engine stores its address at init, and a
- * draw that enters another unit compares it (flake_i_draw_slow, or the caller of flake_i_draw_first). A copy is
- * refused, and the unit in its word marked as exhausted: after a backward step it could otherwise draw from
- * that again. The address never changes, so it needs no order. (In shared memory addresses differ, and nothing
- * is compared.) A copy with lanes draws from the original's words, and repeats no ticket.
+ * Why a copy of a generator repeats IDs for at most a unit, plus the lag of a coarse clock, or half a ms for the fast
+ * clock. Its first tickets are also the original's. But an engine stores its address at init, and a draw that enters
+ * another unit compares it (flake_i_draw_slow, or the caller of flake_i_draw_first). A copy is refused, and the unit in
+ * its word marked as exhausted: after a backward step it could otherwise draw from that again. The address never
+ * changes, so it needs no order. (In shared memory addresses differ, and nothing is compared.) A copy with lanes draws
+ * from the original's words, and repeats no ticket.
  *
  * PROGRESS
  *
- *  Draw by fetch_add: wait-free if the machine has that instruction. Draw by CAS: lock-free, and a
- *  failure means that another draw succeeded. Single thread: wait-free. A waiting call also sleeps,
- *  and blocks no other call: a thread that dies at any line holds nothing but its own ticket.
+ *  Draw by fetch_add: wait-free if the machine has that instruction. Draw by CAS: lock-free, and a failure means that
+ *  another draw succeeded. Single thread: wait-free. A waiting call also sleeps, and blocks no other call: a thread
+ *  that dies at any line holds nothing but its own ticket.
  */
 
 /* ---- engine ---- */
@@ -2975,14 +2972,13 @@ enum flake_i_request {
     FLAKE_I_REQUESTS = 31
 };
 
-/* How the fast path ended without a ticket. The slow path gets outcome and request in one argument,
- * `resume`: a seventh would be passed in memory. */
+/* How the fast path ended without a ticket. The slow path gets outcome and request in one argument, `resume`: a seventh
+ * would be passed in memory. */
 enum flake_i_outcome {
-    FLAKE_I_ELSE = 32,     /* no ticket of the word's unit by this reading */
-    FLAKE_I_NOT_OURS = 64, /* the owner's word has changed */
-    /* a fetch_add took a ticket after the unit's last, or in another unit */
-    FLAKE_I_OVERSHOT = 128,
-    FLAKE_I_LOST = 256 /* another thread moved the word first; with lanes also: the map has none */
+    FLAKE_I_ELSE = 32,      /* no ticket of the word's unit by this reading */
+    FLAKE_I_NOT_OURS = 64,  /* the owner's word has changed */
+    FLAKE_I_OVERSHOT = 128, /* a fetch_add took a ticket after the unit's last, or in another unit */
+    FLAKE_I_LOST = 256      /* another thread moved the word first; with lanes also: the map has none */
 };
 
 typedef struct flake_i_engine_config {
@@ -3005,49 +3001,8 @@ typedef struct flake_i_engine_config {
 FLAKE_I_FN flake_status flake_i_admit(flake_i_claim *, int64_t until_ns, bool *pointless);
 FLAKE_I_FN bool flake_i_must_extend(const flake_i_claim *, int64_t until_ns);
 
-/* What is wrong with after_unix_ms; NULL: nothing. */
-FLAKE_I_FN const char *flake_i_after_reject_reason(const flake_options *o, int64_t epoch_ms) {
-    const int64_t after_ms = o->after_unix_ms, day_ms = 86400000;
-    const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
-    if (!after_ms) return NULL;
-    const int64_t now_ms = flake_i_exact_ns(&o->clock) / FLAKE_I_NS_PER_MS;
-    if (after_ms < epoch_ms) return "after_unix_ms is before the layout's epoch: is it in ms?";
-    if (after_ms > max_ms || after_ms - day_ms > now_ms)
-        return "after_unix_ms is more than a day ahead of the clock: is it in ms, and the clock "
-               "set?";
-    if (after_ms >= 100000000 && after_ms < 10000000000 && now_ms >= 10000000000)
-        return "after_unix_ms is in the first months of 1970: is it in seconds?";
-    return NULL;
-}
-
-/* Why engine or lanes cannot be set up like this; NULL: they can. */
-FLAKE_I_FN const char *flake_i_setup_reject_reason(const flake_i_engine_config *config) {
-    const flake_options *const o = &config->options;
-    const uint64_t most_lanes = flake_i_min_u64(config->unit_capacity, INT32_MAX / sizeof(flake_lane) - 1);
-    const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS, epoch_ms = config->epoch_ms;
-    if (epoch_ms < -max_ms || epoch_ms > max_ms) return "layout.epoch_ms is further from 1970 than 64 bits of ns";
-    if (epoch_ms >= 100000000 && epoch_ms < 10000000000) /* as seconds: 1973 to 2286 */
-        return "layout.epoch_ms is in the first months of 1970: is it in seconds?";
-    if (!config->unit_ms || !config->unit_capacity) return "layout: a unit has no length, or no ids";
-    if (o->max_ahead_ms < 0 || o->max_ahead_ms / config->unit_ms > INT32_MAX)
-        return "max_ahead_ms is negative, or more than 2^31 units";
-    if (o->max_wait_ms < 0) return "max_wait_ms is negative";
-    if (o->overflow && !o->overflow->size) return "overflow is not initialised: flake_ring_init";
-    if (o->clock.kind < FLAKE_CLOCK_FAST || o->clock.kind > FLAKE_CLOCK_EXACT)
-        return "clock.kind is not FLAKE_CLOCK_FAST, FLAKE_CLOCK_COARSE or FLAKE_CLOCK_EXACT";
-    if (o->shared_memory && config->gate.admit) return "shared_memory does not go with a gate";
-    if (o->shared_memory && FLAKE_I_LOCK_FREE != 2)
-        return "shared_memory: 64-bit atomics on this machine use a lock, which processes do not "
-               "share";
-    if ((uint64_t)INT64_MAX - (uint64_t)(epoch_ms * FLAKE_I_NS_PER_MS) < (uint64_t)config->unit_ms * FLAKE_I_NS_PER_MS)
-        return "layout: the clock ends before the first unit does";
-    if (o->lanes && !o->lane_count) return "lane_count is 0: it must be the number of lanes";
-    if (o->lanes && o->lane_count > most_lanes) return "lane_count exceeds the sequence range, or 2 GB of memory";
-    return flake_i_after_reject_reason(o, epoch_ms);
-}
-
-/* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the others: at
- * least as many as the layout has outside its time. */
+/* Time gets the bits that the layout and a clock of 63 bits of ns can fill, count the others: at least as many as the
+ * layout has outside its time. */
 FLAKE_I_FN void flake_i_lay_out_word(flake_i_engine *e, unsigned time_bits, uint64_t unit_capacity) {
     e->max_time = ((uint64_t)INT64_MAX - e->epoch_ns) / e->unit_ns - 1;
     if (time_bits < 64) e->max_time = flake_i_min_u64(e->max_time, ((uint64_t)1 << time_bits) - 1);
@@ -3067,8 +3022,8 @@ enum {
     FLAKE_I_ADD_TICKETS = 4096 /* ... and callers that wait for so many tickets */
 };
 
-/* fetch_add needs a reserve for simultaneous additions, a quarter of the count's range. Its callers
- * must wait long enough that they do not push a ticket past what another caller waits. */
+/* fetch_add needs a reserve for simultaneous additions, a quarter of the count's range. Its callers must wait long
+ * enough that they do not push a ticket past what another caller waits. */
 FLAKE_I_FN void flake_i_set_capacity(flake_i_engine *e, uint64_t unit_capacity) {
     const uint64_t range = flake_i_min_u64(e->count_mask + 1, (uint64_t)1 << FLAKE_I_RANGE_BITS);
     const uint64_t units = flake_i_min_u64((uint64_t)e->wait_ns / e->unit_ns + e->ahead, FLAKE_I_ADD_TICKETS);
@@ -3096,8 +3051,8 @@ FLAKE_I_FN void flake_i_set_owner(flake_i_engine *e, const flake_i_engine_config
     e->claim_at = config->claim ? (uintptr_t)config->claim - (uintptr_t)e : 0;
 }
 
-/* Takes a fit configuration. Caller must have exclusive access. FLAKE_LEASE_LOST: its gate is closed,
- * or is another process's; the engine is unchanged. */
+/* Takes a fit configuration. Caller must have exclusive access. FLAKE_LEASE_LOST: its gate is closed, or is another
+ * process's; the engine is unchanged. */
 FLAKE_I_FN flake_status flake_i_engine_init(flake_i_engine *e, const flake_i_engine_config *config) {
     const flake_options *const o = &config->options;
     const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS;
@@ -3145,6 +3100,7 @@ FLAKE_I_INLINE bool flake_i_forked_since(flake_atomic64 *word, uint64_t owner_id
     return owner_id && flake_i_is_another_pid(owner_id);
 }
 
+/* As a call of flake_i_forked_since, each draw would take an instruction more: owner_id would be loaded first. */
 FLAKE_I_INLINE bool flake_i_forked(const flake_i_engine *e) {
     return FLAKE_I_LIKELY(e->owner_word != NULL) ? FLAKE_ATOMIC_LOAD(e->owner_word, relaxed) != e->owner_id
                                                  : e->owner_id && flake_i_is_another_pid(e->owner_id);
@@ -3165,8 +3121,8 @@ FLAKE_I_INLINE flake_status flake_i_lost_status(const flake_i_engine *e) {
 
 FLAKE_I_FN bool flake_i_is_closed(const flake_i_engine *e) { return FLAKE_ATOMIC_LOAD(&e->is_closed, relaxed) != 0; }
 
-/* Off the fast path: a gate's fence does not show that the machine was cloned. One load of each word:
- * a second one of the instance's might see a clone, and report it as a closed gate. */
+/* Off the fast path: a gate's fence does not show that the machine was cloned. One load of each word: a second one of
+ * the instance's might see a clone, and report it as a closed gate. */
 FLAKE_I_FN flake_status flake_i_check_owner(const flake_i_engine *e) {
     if (flake_i_is_inherited(e)) return FLAKE_FORKED;
     if (flake_i_is_closed(e)) return FLAKE_CLOSED;
@@ -3221,6 +3177,7 @@ FLAKE_I_FN uint64_t flake_i_queued(const flake_i_engine *e, uint64_t since, uint
 /* A statistic, on a cache line that the fast path does not touch. */
 FLAKE_I_FN void flake_i_tally(flake_atomic64 *tally, uint64_t more, unsigned request) {
     if (!more) return;
+    /* release, after the word was re-based: flake_i_stats (TALLY:A) would otherwise count its tickets twice */
     if (request & FLAKE_I_OWNED)
         FLAKE_ATOMIC_STORE(tally, FLAKE_ATOMIC_LOAD(tally, relaxed) + more, release); /* TALLY:R */
     else (void)FLAKE_ATOMIC_ADD(tally, more, release);                                /* TALLY:R */
@@ -3229,9 +3186,11 @@ FLAKE_I_FN void flake_i_tally(flake_atomic64 *tally, uint64_t more, unsigned req
 /* Moves the word from *seen to `next`. On failure *seen is what another thread has stored. */
 FLAKE_I_FN bool flake_i_move(flake_i_engine *e, unsigned request, uint64_t *seen, uint64_t next) {
     if (request & FLAKE_I_OWNED) {
-        FLAKE_ATOMIC_STORE(&e->word, next, release); /* LEAVE:R, for queries */
+        FLAKE_ATOMIC_STORE(&e->word, next, release); /* LEAVE:R, for queries of other threads */
         return true;
     }
+    /* release: a thread that sees the new timeline (LOOK:A) must see safe[] of the one that was left, or it returns to
+     * units that have IDs (I5). acquire: after a failure this is the caller's load of the word */
     return FLAKE_ATOMIC_CAS(&e->word, seen, next, release, acquire); /* LEAVE:R, LOOK:A */
 }
 
@@ -3255,8 +3214,8 @@ FLAKE_I_FN void flake_i_exhaust_unit(flake_i_engine *e) {
     flake_i_tally(&e->rebased, count - e->unit_capacity, FLAKE_I_OWNED); /* not drawn here */
 }
 
-/* The next ID is of a later unit than this time, on either timeline: of start_unit, unless the word has passed
- * that. Caller must have exclusive access. */
+/* The next ID is of a later unit than this time, on either timeline: of start_unit, unless the word has passed that.
+ * Caller must have exclusive access. */
 FLAKE_I_FN void flake_i_engine_not_before(flake_i_engine *e, int64_t floor_ns) {
     if (floor_ns < (int64_t)e->epoch_ns) return;
     const uint64_t floor = flake_i_min_u64(((uint64_t)floor_ns - e->epoch_ns) / e->unit_ns, e->max_time);
@@ -3275,9 +3234,9 @@ FLAKE_I_FN void flake_i_engine_not_before(flake_i_engine *e, int64_t floor_ns) {
 
 enum { FLAKE_I_WINDOW_MARGIN_NS = 2000 }; /* each ends so early, for counters read early */
 
-/* A window is one word, the sum of its unit and its end, so that no thread sees one without the
- * other. The unit is multiplied by 2^64 over the golden ratio: the products of units that differ by
- * less than 2^30 are more than 2^32 apart, and so more than any window. */
+/* A window is one word, the sum of its unit and its end, so that no thread sees one without the other. The unit is
+ * multiplied by 2^64 over the golden ratio: the products of units that differ by less than 2^30 are more than 2^32
+ * apart, and so more than any window. */
 static const uint64_t flake_i_golden64 = 0x9e3779b97f4a7c15;
 
 /* An exact reading and, while draws are frequent, the window that it shows. The counter was read before the clock, so
@@ -3362,23 +3321,27 @@ FLAKE_I_FN flake_status flake_i_look(const flake_i_engine *e, unsigned request, 
     if (!e->unit_capacity) return FLAKE_INVALID; /* never initialised */
     flake_i_decode(e, word, &a->time, &a->count);
     a->tick = flake_i_tick(e, word);
-    const bool given = (request & FLAKE_I_GIVEN) && word; /* older counts as the word's time */
+    const bool given = (request & FLAKE_I_GIVEN) && word;
+    /* before the epoch: no unit */
     if (now_ns < (int64_t)e->epoch_ns && !given) return FLAKE_TIME_RANGE;
     a->now = now_ns < (int64_t)e->epoch_ns ? 0 : flake_i_units(e, (uint64_t)now_ns - e->epoch_ns);
+    /* a caller's time before the word counts as the word's */
     if (given && a->now + e->time_lead < a->time) a->now = a->time - e->time_lead;
 
+    /* clock <= time: in the word's time. clock > time: in the clock's, less the queue that passed units have served */
     a->leaves = a->blocked = false;
     a->base = a->now < a->time ? a->time : a->now;
     a->ticket = flake_i_queued(e, a->time, a->count, a->base);
+    /* a later unit's, if a queue has taken all of this one's */
     a->unit = a->opens = a->base + (a->ticket < e->unit_capacity ? 0 : a->ticket / e->unit_capacity);
+    /* a backward step, and there is another timeline */
     if (a->now < a->time && e->tick_bits) flake_i_look_back(e, a);
     const bool is_start = given && flake_i_is_early(e, a); /* now is not the clock's */
     a->is_free = a->unit <= a->now + (is_start ? 0 : e->ahead) && !a->blocked;
     return a->opens > e->max_time ? FLAKE_TIME_RANGE : FLAKE_OK;
 }
 
-/* For a reading that may be older than the word: if it lags by the slack at most, the word's
- * unit. */
+/* For a reading that may be older than the word: if it lags by the slack at most, the word's unit. */
 FLAKE_I_FN int64_t flake_i_lag_adjusted_ns(const flake_i_engine *e, uint64_t word, int64_t now_ns) {
     uint64_t time, count;
     flake_i_decode(e, word, &time, &count);
@@ -3405,9 +3368,11 @@ FLAKE_I_FN int64_t flake_i_due_ns(const flake_i_engine *e, uint64_t unit) {
     return (int64_t)flake_i_start_ns(e, unit < e->ahead ? 0 : unit - e->ahead);
 }
 
-/* How many backward steps changed the timeline before `word`. The stored count lags by one at most:
- * a draw settles it before it leaves a timeline. False: the word moved. */
+/* How many backward steps changed the timeline before `word`. The stored count lags by one at most: a draw settles it
+ * before it leaves a timeline. False: the word moved. */
 FLAKE_I_FN bool flake_i_drifts_at(flake_i_engine *e, uint64_t word, unsigned tick, uint64_t *drifts) {
+    /* acquire: if a later draw has settled already, the load of the word after it shows that (SETTLE:R). Otherwise a
+     * count of later timelines would be taken for this word's */
     uint64_t stored = FLAKE_ATOMIC_LOAD(&e->drifts, acquire); /* SETTLE:A */
     if (FLAKE_ATOMIC_LOAD(&e->word, relaxed) != word) return false;
     *drifts = stored + ((stored & 1) != tick);
@@ -3420,6 +3385,7 @@ FLAKE_I_FN bool flake_i_before_leaving(flake_i_engine *e, uint64_t word, const f
     unsigned left = a->tick ^ 1;
     uint64_t last = a->time + (a->count ? (a->count - 1) / e->unit_capacity : 0);
     uint64_t safe = FLAKE_ATOMIC_LOAD(&e->safe[left], relaxed);
+    /* release: a snapshot that reads this time (SAFE:A) must not read a word older than this thread's */
     while (safe < last && !FLAKE_ATOMIC_CAS(&e->safe[left], &safe, last, release, relaxed)) { /* SAFE:R */
     }
     return flake_i_drifts_at(e, word, left, drifts);
@@ -3429,24 +3395,20 @@ FLAKE_I_FN bool flake_i_before_leaving(flake_i_engine *e, uint64_t word, const f
  *
  * e->overflow elects one writer per ms. It packs:
  *
- *     [ began ms:40 ][ noted:24 ]     noted: ms noted since, 0: there was none yet; all ones: over,
- *                                     and began is the ms of the last note
+ *     [ began ms:40 ][ noted:24 ]     noted: ms noted since, 0: there was none yet; all ones: over, and began is the ms
+ *                                     of the last note
  */
 enum { FLAKE_I_NOTED_BITS = 24, FLAKE_I_NOTED_MAX = 0xffffff };
 
-/* queued 0: the queue is over. A last note that does not fit remains owed; another: the next ms is noted
- * again. */
+/* queued 0: the queue is over. A last note that does not fit remains owed; another: the next ms is noted again. */
 FLAKE_I_FN void flake_i_emit_event(flake_i_engine *e, uint64_t seen, int64_t now_ns, uint64_t queued) {
     const uint64_t mask = UINT64_MAX >> FLAKE_I_NOTED_BITS;
     const uint64_t ms = (uint64_t)(now_ns / FLAKE_I_NS_PER_MS) & mask, owed = seen;
     uint64_t noted = seen & FLAKE_I_NOTED_MAX;
     const bool is_over = !noted || noted == FLAKE_I_NOTED_MAX;
     uint64_t began_ms = seen >> FLAKE_I_NOTED_BITS;
-    /* ms since it began; very many after a backward step */
-    uint64_t ticks = (ms - began_ms) & mask;
-    flake_overflow note;
-    if (queued && (is_over || ticks >= FLAKE_I_NOTED_MAX - 1)) {
-        /* a new one: also after hours, or after a backward step */
+    uint64_t ticks = (ms - began_ms) & mask; /* ms since it began; very many after a backward step */
+    if (queued && (is_over || ticks >= FLAKE_I_NOTED_MAX - 1)) { /* a new one: also after hours, or a backward step */
         if (noted == FLAKE_I_NOTED_MAX && !ticks) return;
         began_ms = ms;
         ticks = 0;
@@ -3458,25 +3420,22 @@ FLAKE_I_FN void flake_i_emit_event(flake_i_engine *e, uint64_t seen, int64_t now
         if (ticks >= noted) ticks = 0; /* a backward step */
     }
     uint64_t next = began_ms << FLAKE_I_NOTED_BITS | noted;
-    note.now_ns = now_ns;
-    note.waiting = queued > UINT32_MAX ? UINT32_MAX : (uint32_t)queued;
-    note.elapsed_ms = (uint32_t)ticks;
+    const flake_overflow note = {now_ns, (uint32_t)flake_i_min_u64(queued, UINT32_MAX), (uint32_t)ticks};
+    /* release: now_ns was read before. A thread that sees the election (NOTE:A) reads the clock after it */
     if (FLAKE_ATOMIC_CAS(&e->overflow, &seen, next, release, relaxed) && /* NOTE:R */
         !flake_ring_push(e->ring, &note) && !queued)
         (void)FLAKE_ATOMIC_CAS(&e->overflow, &next, owed, relaxed, relaxed);
 }
 
-/* Not while the clock is before the word: the callers then wait for the clock, not for capacity. Nor do those
- * that wait for the start unit.
- * The reading is taken after the election was loaded: if it is before that ms, the clock went
- * backwards. */
+/* Not while the clock is before the word: the callers then wait for the clock, not for capacity. Nor do those that wait
+ * for the start unit. */
 FLAKE_I_FN void flake_i_check_overflow(flake_i_engine *e) {
     flake_i_attempt a;
     if (!e->ring) return;
+    /* acquire: the reading is taken after it. An older one would look like a backward step, and begin an overflow */
     const uint64_t old = FLAKE_ATOMIC_LOAD(&e->overflow, acquire); /* NOTE:A */
     const int64_t now_ns = flake_i_exact_ns(&e->clock);
-    /* only for the length of the queue */
-    const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
+    const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed); /* only for the length of the queue */
     if (flake_i_look(e, 0, word, now_ns, &a) != FLAKE_OK || a.now + e->time_lead < a.time) return;
     const uint64_t served = flake_i_max_u64(a.now + e->ahead, e->start_unit);
     flake_i_emit_event(e, old, now_ns, flake_i_queued(e, a.time, a.count, served + 1));
@@ -3484,8 +3443,8 @@ FLAKE_I_FN void flake_i_check_overflow(flake_i_engine *e) {
 
 /* ---- draw ---- */
 
-/* The least that a sleep takes from a caller's budget: a clock that stopped just before a unit
- * would otherwise be read a million times per ms of budget. */
+/* The least that a sleep takes from a caller's budget: a clock that stopped just before a unit would otherwise be read
+ * a million times per ms of budget. */
 enum { FLAKE_I_LEAST_NAP_NS = 50000 };
 
 /* Returns a reading taken after the sleep. The caller then checks the owner. */
@@ -3516,9 +3475,8 @@ FLAKE_I_COLD flake_status flake_i_pass_gates(flake_i_engine *e, unsigned request
     }
 }
 
-/* Sleeps until the unit of a ticket that was drawn after the reading drawn_ns. FLAKE_AGAIN: the
- * clock went backwards or stands still. FLAKE_FORKED, FLAKE_LEASE_LOST: the ticket has another
- * owner by now. */
+/* Sleeps until the unit of a ticket that was drawn after the reading drawn_ns. FLAKE_AGAIN: the clock went backwards or
+ * stands still. FLAKE_FORKED, FLAKE_LEASE_LOST: the ticket has another owner by now. */
 FLAKE_I_FN flake_status flake_i_await(flake_i_engine *e, uint64_t unit, int64_t drawn_ns, int64_t now_ns,
                                       int64_t *budget_ns) {
     const int64_t due_ns = flake_i_due_ns(e, unit);
@@ -3535,6 +3493,8 @@ FLAKE_I_FN flake_status flake_i_await(flake_i_engine *e, uint64_t unit, int64_t 
 }
 
 FLAKE_I_FN void flake_i_reload(flake_i_engine *e, flake_i_attempt *a) {
+    /* acquire: the reading comes after it. An older one could be before a word that another thread has moved since, and
+     * that would look like a backward step (I2) */
     a->word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
     a->now_ns = flake_i_exact_ns(&e->clock);
     a->confirmed = true;
@@ -3545,9 +3505,8 @@ FLAKE_I_FN bool flake_i_is_fresh(const flake_i_engine *e, uint64_t time, uint64_
     return !(count % e->unit_capacity) && time + count / e->unit_capacity == e->start_unit;
 }
 
-/* Look. Only an exact reading taken after the word shows that the clock is before the word or that
- * no ticket is free. A fresh word needs one, too: an earlier run may have used the time of a
- * reading that lags. */
+/* Look. Only an exact reading taken after the word shows that the clock is before the word or that no ticket is free. A
+ * fresh word needs one, too: an earlier run may have used the time of a reading that lags. */
 FLAKE_I_FN flake_status flake_i_look_closely(flake_i_engine *e, flake_i_attempt *a) {
     for (;;) {
         const int64_t as_ns = a->confirmed ? a->now_ns : flake_i_lag_adjusted_ns(e, a->word, a->now_ns);
@@ -3567,8 +3526,7 @@ FLAKE_I_FN flake_status flake_i_look_closely(flake_i_engine *e, flake_i_attempt 
     }
 }
 
-/* Decide, if no ticket is free: FLAKE_OK: the caller queues; *slept: it slept without a ticket
- * instead. */
+/* Decide, if no ticket is free: FLAKE_OK: the caller queues; *slept: it slept without a ticket instead. */
 FLAKE_I_FN flake_status flake_i_queue(flake_i_engine *e, flake_i_attempt *a, bool *slept) {
     const bool back = a->time > a->now + e->ahead && !flake_i_is_early(e, a);
     const int64_t left_ns = flake_i_ns_until(flake_i_due_ns(e, a->opens), a->now_ns);
@@ -3611,12 +3569,13 @@ FLAKE_I_FN bool flake_i_commit(flake_i_engine *e, flake_i_attempt *a) {
         a->confirmed = (a->request & FLAKE_I_GIVEN) != 0;
         return false;
     }
+    /* release, after the word has moved: see SETTLE:A */
     if (a->leaves) (void)FLAKE_ATOMIC_CAS(&e->drifts, &drifts, drifts + 1, release, relaxed); /* SETTLE:R */
     return true;
 }
 
-/* Serve the tickets that were drawn after the reading drawn_ns, if `status` is FLAKE_OK. Otherwise, and
- * if they are not worth the wait (FLAKE_AGAIN), they are returned if they are still the newest. */
+/* Serve the tickets that were drawn after the reading drawn_ns, if `status` is FLAKE_OK. Otherwise, and if they are not
+ * worth the wait (FLAKE_AGAIN), they are returned if they are still the newest. */
 FLAKE_I_FN flake_status flake_i_serve(flake_i_engine *e, flake_i_attempt *a, flake_status status, int64_t drawn_ns,
                                       flake_i_ticket *out) {
     if (status == FLAKE_OK && !a->is_free) status = flake_i_await(e, a->unit, drawn_ns, a->now_ns, &a->budget_ns);
@@ -3627,7 +3586,7 @@ FLAKE_I_FN flake_status flake_i_serve(flake_i_engine *e, flake_i_attempt *a, fla
     if (status != FLAKE_OK) return status;
     if (a->is_free && a->count != a->ticket && !(a->request & FLAKE_I_GIVEN)) flake_i_check_overflow(e);
     if (a->n > 1) flake_i_tally(&e->batches, 1, a->request);
-    out->time = a->base + (a->ticket < e->unit_capacity ? 0 : a->ticket / e->unit_capacity);
+    out->time = a->unit;
     out->index = a->ticket < e->unit_capacity ? a->ticket : a->ticket % e->unit_capacity;
     out->n = a->n;
     out->tick = a->tick;
@@ -3643,9 +3602,8 @@ FLAKE_I_NOINLINE bool flake_i_is_far_ahead(const flake_i_engine *e, int64_t give
     return flake_i_units(e, ahead_ns - 1) > e->ahead;
 }
 
-/* The first ticket of a unit, with no queue: all that a quiet generator draws. False: another
- * thread was first, or the case is another. (A reading before the word wraps around, to a unit
- * after the last.) The caller refuses copies. */
+/* The first ticket of a unit, with no queue: all that a quiet generator draws. False: another thread was first, or the
+ * case is another. (A reading before the word wraps around, to a unit after the last.) The caller refuses copies. */
 FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned resume, bool is_bound, uint64_t *word,
                                        int64_t now_ns, flake_i_ticket *out) {
     const uint64_t count = *word & e->count_mask, unit = *word >> e->time_shift;
@@ -3666,35 +3624,43 @@ FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned resume, bool 
     return true;
 }
 
-/* Draws 1 to `want` tickets with one move, and without a division, in the usual case: the word's unit
- * is not exhausted, and the reading is in it or before it by no more than the slack. Otherwise the
- * slow path continues from *word and *now_ns; it is a separate function, so that the usual case needs
- * few registers. The clock may be read before the word, which is faster: if it is before the word's
- * time, the slow path reads again (I2). A caller that gives the time sets *now_ns. */
+/* Draws 1 to `want` tickets with one move, and without a division, in the usual case: the word's unit is not exhausted,
+ * and the reading is in it or before it by no more than the slack. Otherwise the slow path continues from *word and
+ * *now_ns; it is a separate function, so that the usual case needs few registers. The clock may be read before the
+ * word, which is faster: if it is before the word's time, the slow path reads again (I2). A caller that gives the time
+ * sets *now_ns. */
 FLAKE_I_INLINE unsigned flake_i_draw_fast(flake_i_engine *e, unsigned request, uint64_t want, uint64_t *word,
                                           int64_t *now_ns, flake_i_ticket *out) {
     *word = 0;
+    /* after a fork or a clone, or a gate has closed */
     if (!FLAKE_I_LIKELY(!flake_i_forked(e))) return FLAKE_I_NOT_OURS;
-    if (!(request & FLAKE_I_GIVEN)) {
+    if (!(request & FLAKE_I_GIVEN)) { /* flake_i_fast_ns: with the fast clock's windows, or the program's own clock */
         const uint64_t window = FLAKE_ATOMIC_LOAD(&e->ticks_per_window, relaxed);
         *now_ns = FLAKE_I_LIKELY(!window) ? FLAKE_CLOCK_NS(e->clock.kind) : flake_i_fast_ns(e, window);
     }
+    /* acquire: the slow path reads safe[] by this word (LEAVE:R), and the clock after it */
     *word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
     const uint64_t late_ns =                      /* from the unit's start to the reading, plus the slack */
         (uint64_t)*now_ns - e->late_from_ns - (*word >> e->time_shift) * e->unit_ns;
     const uint64_t count = *word & e->count_mask, head = *word - count;
     uint64_t index = count, n = 1;
+    /* in another unit than the word's, or never initialised */
     if (!FLAKE_I_LIKELY(late_ns < e->unit_plus_slack_ns)) return FLAKE_I_ELSE;
     out->time = *word >> e->time_shift;
     if (want == 1 && (request & (FLAKE_I_WAIT | FLAKE_I_OWNED)) == FLAKE_I_WAIT &&
         FLAKE_I_LIKELY(count - 1 < e->add_limit)) {
+        /* a caller that waits, so it may take a ticket of the queue. relaxed: only the ticket is used (I1) */
         *word = FLAKE_ATOMIC_ADD(&e->word, 1u, relaxed);
         index = *word - head; /* of another unit or tick: above any unit_capacity */
+        /* other threads took the rest since the load, or moved the word to another unit */
         if (!FLAKE_I_LIKELY(index < e->unit_capacity)) return FLAKE_I_OVERSHOT;
     } else {
+        /* the unit is exhausted, or the word fresh */
         if (!FLAKE_I_LIKELY(count - 1 < e->fast_limit)) return FLAKE_I_ELSE;
         if (want > 1) n = flake_i_min_u64(want, e->unit_capacity - count);
+        /* the batch may continue in the next unit */
         if (n < want && e->ahead) return FLAKE_I_ELSE;
+        /* another thread was first */
         if (!FLAKE_I_SURE(flake_i_move(e, request, word, *word + n))) return FLAKE_I_LOST;
     }
     if (n > 1) flake_i_tally(&e->batches, 1, request);
@@ -3711,8 +3677,8 @@ FLAKE_I_NOINLINE unsigned flake_i_draw_any(flake_i_engine *e, unsigned request, 
     return flake_i_draw_fast(e, request, want, word, now_ns, out);
 }
 
-/* After fetch_add took a ticket past the unit's last, or of another unit. False: it was not worth
- * the wait, and was returned if it was still the newest; the draw begins again. */
+/* After fetch_add took a ticket past the unit's last, or of another unit. False: it was not worth the wait, and was
+ * returned if it was still the newest; the draw begins again. */
 FLAKE_I_FN bool flake_i_draw_overshoot(flake_i_engine *e, flake_i_attempt *a, flake_i_ticket *out,
                                        flake_status *status) {
     const int64_t drawn_ns = a->now_ns;
@@ -3779,22 +3745,18 @@ FLAKE_I_COLD flake_status flake_i_draw_slow(flake_i_engine *e, unsigned resume, 
     }
 }
 
-FLAKE_I_INLINE flake_status flake_i_draw_continue(flake_i_engine *e, unsigned resume, uint64_t word, int64_t now_ns,
-                                                  uint64_t want, flake_i_ticket *out) {
-    flake_i_ticket ticket; /* for the call; *out stays in registers */
-    if (want == 1 && !flake_i_is_copy(e) && flake_i_draw_first(e, resume, false, &word, now_ns, out)) return FLAKE_OK;
-    const flake_status status = flake_i_draw_slow(e, resume, word, now_ns, want, &ticket);
-    if (status == FLAKE_OK) *out = ticket;
-    return status;
-}
-
 FLAKE_I_INLINE flake_status flake_i_draw(flake_i_engine *e, unsigned request, int64_t given_ns, uint64_t want,
                                          flake_i_ticket *out) {
+    flake_i_ticket ticket; /* for the call; *out stays in registers */
     uint64_t word;
     int64_t now_ns = given_ns;
     const unsigned outcome = flake_i_draw_fast(e, request, want, &word, &now_ns, out);
     if (FLAKE_I_LIKELY(!outcome)) return FLAKE_OK;
-    return flake_i_draw_continue(e, request | outcome, word, now_ns, want, out);
+    request |= outcome;
+    if (want == 1 && !flake_i_is_copy(e) && flake_i_draw_first(e, request, false, &word, now_ns, out)) return FLAKE_OK;
+    const flake_status status = flake_i_draw_slow(e, request, word, now_ns, want, &ticket);
+    if (status == FLAKE_OK) *out = ticket;
+    return status;
 }
 
 /* ---- queries of an engine: an answer may be out of date on return ---- */
@@ -3814,12 +3776,10 @@ FLAKE_I_FN int64_t flake_i_retry_ns(flake_i_engine *e) {
     flake_i_attempt a;
     if (flake_i_is_over(e) || !e->unit_capacity) return INT64_MAX;
     if (e->slack_ns && flake_i_peek(e, &a) == FLAKE_OK && a.is_free) return 0;
-    const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-    const int64_t now_ns = flake_i_exact_ns(&e->clock), epoch_ns = (int64_t)e->epoch_ns;
-    const int64_t from_ns = now_ns < epoch_ns ? epoch_ns : now_ns;
-    if (flake_i_look(e, 0, word, from_ns, &a) != FLAKE_OK) return INT64_MAX;
-    const int64_t at_ns = a.is_free ? from_ns : flake_i_due_ns(e, a.opens);
-    return flake_i_ns_until(at_ns, now_ns);
+    flake_i_reload(e, &a);
+    const int64_t from_ns = flake_i_max_i64(a.now_ns, (int64_t)e->epoch_ns);
+    if (flake_i_look(e, 0, a.word, from_ns, &a) != FLAKE_OK) return INT64_MAX;
+    return flake_i_ns_until(a.is_free ? from_ns : flake_i_due_ns(e, a.opens), a.now_ns);
 }
 
 FLAKE_I_FN uint64_t flake_i_available(flake_i_engine *e) {
@@ -3828,8 +3788,8 @@ FLAKE_I_FN uint64_t flake_i_available(flake_i_engine *e) {
     return flake_i_available_by(e, &a);
 }
 
-/* The newest unit of a ticket, on either timeline. The word is loaded first: a draw that left a timeline had
- * raised safe[] by then. */
+/* The newest unit of a ticket, on either timeline. The word is loaded first: a draw that left a timeline had raised
+ * safe[] by then. */
 FLAKE_I_FN uint64_t flake_i_newest(flake_i_engine *e) {
     uint64_t time, count;
     flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, acquire), &time, &count); /* LOOK:A */
@@ -3850,6 +3810,7 @@ FLAKE_I_FN void flake_i_stats(flake_i_engine *e, flake_stats *sum) {
     uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, relaxed), again, time, count, rebased;
     for (;; word = again) { /* until it is not re-based meanwhile: no ticket counts twice */
         flake_i_decode(e, word, &time, &count);
+        /* acquire: if it has a unit's tickets (TALLY:R), `again` is no longer of that unit */
         rebased = FLAKE_ATOMIC_LOAD(&e->rebased, acquire); /* TALLY:A */
         again = FLAKE_ATOMIC_LOAD(&e->word, relaxed);
         if (!((again ^ word) & ~e->count_mask)) break;
@@ -3863,37 +3824,33 @@ FLAKE_I_FN void flake_i_stats(flake_i_engine *e, flake_stats *sum) {
 // >>lanes
 /* One generator's numbers on several engines.
  *
- * A lane is an engine with its own word and its own numbers, so no ticket is drawn twice, whichever
- * lane a draw uses (I1). The map stores, for each value of FLAKE_LANE(), the lane that served there
- * last. Map and turn are relaxed and publish nothing; a stale entry costs a step to another lane.
- * Lanes are not ordered among one another, so there are no new pairs of labels. But each load of a
- * word is a LOOK:A, in a sweep too: a draw that joins a timeline, and a snapshot of the newest unit,
- * rely on that lane's safe[] (I5).
+ * A lane is an engine with its own word and its own numbers, so no ticket is drawn twice, whichever lane a draw uses
+ * (I1). The map stores, for each value of FLAKE_LANE(), the lane that served there last. Map and turn are relaxed and
+ * publish nothing; a stale entry costs a step to another lane. Lanes are not ordered among one another, so there are no
+ * new pairs of labels. But each load of a word is a LOOK:A, in a sweep too: a draw that joins a timeline, and a
+ * snapshot of the newest unit, rely on that lane's safe[] (I5).
  *
- * DRAW      An attempt in the lane of the map. If its CAS loses in the usual case, a unit with tickets
- *           left, the entry moves to the next lane in turn, and a sweep begins. If it loses
- *           otherwise, as for the first ticket of a unit, the draw retries in the same lane. A lane
- *           that is exhausted, or that the clock is before, begins a sweep, too.
- * SWEEP     One exact reading, and a look at each word: the first lane serves if it has a ticket,
- *           then those that have not been drawn from in this unit. A second reading follows. If a
- *           lane has a ticket by either, or the clock went backwards, each word is looked at again,
- *           and any lane may serve. Last of all a draw with a reading of its own (I2) is tried in the lane
- *           with the earliest next ticket, and a waiting caller waits there.
- * GATE      The answer depends on the unit alone, and a refusal covers later units. So no lane is
- *           drawn from after one, except the last, whose unit may be earlier (max_ahead). If another
- *           thread takes that lane's last ticket of this unit meanwhile, the try fails, although a third
- *           lane may have one: that is the price of two questions.
+ * DRAW      An attempt in the lane of the map. If its CAS loses in the usual case, a unit with tickets left, the entry
+ *           moves to the next lane in turn, and a sweep begins. If it loses otherwise, as for the first ticket of a
+ *           unit, the draw retries in the same lane. A lane that is exhausted, or that the clock is before, begins a
+ *           sweep, too.
+ * SWEEP     One exact reading, and a look at each word: the first lane serves if it has a ticket, then those that have
+ *           not been drawn from in this unit. A second reading follows. If a lane has a ticket by either, or the clock
+ *           went backwards, each word is looked at again, and any lane may serve. Last of all a draw with a reading of
+ *           its own (I2) is tried in the lane with the earliest next ticket, and a waiting caller waits there.
+ * GATE      The answer depends on the unit alone, and a refusal covers later units. So no lane is drawn from after one,
+ *           except the last, whose unit may be earlier (max_ahead). If another thread takes that lane's last ticket of
+ *           this unit meanwhile, the try fails, although a third lane may have one: that is the price of two questions.
  *
- * Why a failed try has missed no ticket that was always there, unless a gate refused. Without second
- * looks, no lane had one at the second reading: a word only moves on. With them, a lane without a
- * ticket by the reading before its word was loaded, which may be of an older unit, gets a reading
- * after that (I2). By this one it has none, or it is drawn from, and fails only if other threads have
- * drawn the rest.
+ * Why a failed try has missed no ticket that was always there, unless a gate refused. Without second looks, no lane had
+ * one at the second reading: a word only moves on. With them, a lane without a ticket by the reading before its word
+ * was loaded, which may be of an older unit, gets a reading after that (I2). By this one it has none, or it is drawn
+ * from, and fails only if other threads have drawn the rest.
  *
- * PROGRESS  As the engine's. However long a look or a gate takes, a try looks at its first lane, twice at
- *           each lane, and at the last one; and it asks the gate twice: the first refusal ends the draws
- *           of the sweep, and the last draw is the second. A UUID or ULID that continues in a lane that is ahead
- *           of the clock asks up to three times more (flake_i_continue_in).
+ * PROGRESS  As the engine's. However long a look or a gate takes, a try looks at its first lane, twice at each lane,
+ *           and at the last one; and it asks the gate twice: the first refusal ends the draws of the sweep, and the
+ *           last draw is the second. A UUID or ULID that continues in a lane that is ahead of the clock asks up to
+ *           three times more (flake_i_continue_in).
  */
 
 FLAKE_I_FN flake_lane *flake_i_lane_at(const flake_i_lanes *l, uintptr_t distance) {
@@ -3910,8 +3867,8 @@ FLAKE_I_FN void flake_i_lanes_map(flake_i_lanes *l, unsigned slot, uint32_t own)
     FLAKE_ATOMIC_STORE(&l->map[slot], distance | ((uint32_t)l->from & 0x80000000), relaxed);
 }
 
-/* A copy of the whole with `unit_capacity` numbers of its own. Which numbers of the word's unit are drawn is
- * unknown: all count as drawn. */
+/* A copy of the whole with `unit_capacity` numbers of its own. Which numbers of the word's unit are drawn is unknown:
+ * all count as drawn. */
 FLAKE_I_FN void flake_i_lane_begin(flake_i_engine *e, const flake_i_engine *whole, uint64_t unit_capacity) {
     const uint64_t word = FLAKE_ATOMIC_LOAD(&whole->word, relaxed);
     uint64_t time, count;
@@ -3959,8 +3916,8 @@ FLAKE_I_FN bool flake_i_others_may_serve(flake_status status) {
            status == FLAKE_NOT_EXTENDED;
 }
 
-/* From lane *at or a later one; *at becomes the one that served. FLAKE_AGAIN: none has a ticket, or a gate
- * refused (out->n, which may be set before, is not 0); *at becomes the one with the next ticket. */
+/* From lane *at or a later one; *at becomes the one that served. FLAKE_AGAIN: none has a ticket, or a gate refused
+ * (out->n, which may be set before, is not 0); *at becomes the one with the next ticket. */
 FLAKE_I_FN flake_status flake_i_lanes_look(flake_i_lanes *l, int64_t *now_ns, uint64_t want, size_t *at,
                                            flake_i_ticket *out) {
     const size_t own = *at;
@@ -3971,6 +3928,7 @@ FLAKE_I_FN flake_status flake_i_lanes_look(flake_i_lanes *l, int64_t *now_ns, ui
         for (size_t i = 0; i < l->n; i++) {
             const size_t k = i < l->n - own ? own + i : i - (l->n - own);
             flake_i_engine *const e = &flake_i_lane(l, k)->engine;
+            /* acquire: a draw that leaves this lane's timeline relies on its safe[], and a reading follows (I2) */
             const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
             flake_i_attempt a;
             flake_status status = flake_i_look(e, 0, word, flake_i_lag_adjusted_ns(e, word, *now_ns), &a);
@@ -4000,20 +3958,17 @@ FLAKE_I_FN flake_status flake_i_lanes_look(flake_i_lanes *l, int64_t *now_ns, ui
     return FLAKE_AGAIN;
 }
 
-FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned request, unsigned slot, bool back,
-                                              uint64_t want, size_t *at, flake_i_ticket *out) {
-    const size_t own = *at;
-    flake_i_engine *e = &flake_i_lane(l, own)->engine;
+FLAKE_I_COLD flake_status flake_i_lanes_sweep(flake_i_lanes *l, unsigned request, bool back, uint64_t want, size_t *at,
+                                              flake_i_ticket *out) {
+    flake_i_engine *e = &flake_i_lane(l, *at)->engine;
     int64_t now_ns = flake_i_exact_ns(&e->clock);
-    flake_status status = FLAKE_AGAIN;
-    if (!(back && e->fail_on_backwards)) status = flake_i_lanes_look(l, &now_ns, want, at, out);
-    if (status == FLAKE_AGAIN) {
+    if (!(back && e->fail_on_backwards)) {
+        const flake_status status = flake_i_lanes_look(l, &now_ns, want, at, out);
+        if (status != FLAKE_AGAIN) return status;
         e = &flake_i_lane(l, *at)->engine;
-        const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-        status = flake_i_draw_slow(e, request, word, now_ns, want, out);
     }
-    if (status == FLAKE_OK && *at != own) flake_i_lanes_map(l, slot, (uint32_t)*at + 1);
-    return status;
+    const uint64_t word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
+    return flake_i_draw_slow(e, request, word, now_ns, want, out);
 }
 
 /* False: the map has none, or one in shared memory. */
@@ -4024,31 +3979,34 @@ FLAKE_I_INLINE bool flake_i_lanes_own(const flake_i_lanes *l, flake_lane **from)
     return true;
 }
 
-/* Perhaps on another processor by now: its slot of the map is as good. */
-FLAKE_I_NOINLINE flake_status flake_i_lanes_draw_continue(flake_i_lanes *l, unsigned resume, uint64_t word,
-                                                          int64_t now_ns, uint64_t want, flake_i_ticket *out,
-                                                          flake_lane **from) {
+/* Continues a draw from out->from, or if that is NULL begins one. */
+FLAKE_I_NOINLINE flake_status flake_i_ticket_slow(flake_i_lanes *l, unsigned resume, uint64_t word, int64_t now_ns,
+                                                  uint64_t want, flake_i_ticket *out) {
+    /* of this processor, which may be another one by now: its lane is as good */
     const unsigned slot = (uint8_t)FLAKE_LANE(), request = resume & FLAKE_I_WAIT;
     unsigned outcome = resume - request;
+    out->n = 0;                                                            /* no gate has refused */
     if (l->self_address != (uintptr_t)l && !l->from) return FLAKE_INVALID; /* a copy */
-    if (!*from) {
+    if (!out->from) {
         size_t distance = FLAKE_ATOMIC_LOAD(&l->map[slot], relaxed) & INT32_MAX;
         if (!distance) distance = flake_i_lanes_step(l, slot, 0) * sizeof(flake_lane);
         if (!distance) return FLAKE_INVALID;
-        *from = flake_i_lane_at(l, distance);
-        outcome = flake_i_draw_any(&(*from)->engine, FLAKE_I_LANE, want, &word, &now_ns, out);
-        if (!outcome) return FLAKE_OK;
+        out->from = flake_i_lane_at(l, distance);
+        outcome = flake_i_draw_any(&out->from->engine, FLAKE_I_LANE, want, &word, &now_ns, out);
     }
     const bool lost = outcome & FLAKE_I_LOST;
-    flake_status status = FLAKE_AGAIN;
-    out->n = 0;
-    if (!lost) status = flake_i_draw_slow(&(*from)->engine, FLAKE_I_LANE | outcome, word, now_ns, want, out);
-    if (!flake_i_others_may_serve(status)) return status;
-    uint32_t own = (uint32_t)(*from - flake_i_lane(l, 0)) + 1;
-    if (lost) own = flake_i_lanes_step(l, slot, own);
-    size_t at = own - 1;
-    status = flake_i_lanes_sweep(l, request, slot, status == FLAKE_CLOCK_BACKWARDS, want, &at, out);
-    *from = flake_i_lane(l, at);
+    flake_status status = lost ? FLAKE_AGAIN : FLAKE_OK;
+    if (outcome && !lost)
+        status = flake_i_draw_slow(&out->from->engine, FLAKE_I_LANE | outcome, word, now_ns, want, out);
+    if (flake_i_others_may_serve(status)) {
+        uint32_t own = (uint32_t)(out->from - flake_i_lane(l, 0)) + 1;
+        if (lost) own = flake_i_lanes_step(l, slot, own);
+        size_t at = own - 1;
+        status = flake_i_lanes_sweep(l, request, status == FLAKE_CLOCK_BACKWARDS, want, &at, out);
+        if (status == FLAKE_OK && at != own - 1) flake_i_lanes_map(l, slot, (uint32_t)at + 1);
+        out->from = flake_i_lane(l, at);
+    }
+    if (status == FLAKE_OK) out->index += out->from->first;
     return status;
 }
 
@@ -4073,9 +4031,10 @@ FLAKE_I_FN bool flake_i_is_here(const flake_gen *g) { return g->kind && !flake_i
 
 /* ---- IDs of tickets ---- */
 
-/* Which number of the range a unit starts with: a hash of its time, scaled to the capacity. */
-FLAKE_I_FN uint64_t flake_i_scatter(const flake_gen *g, uint64_t time) {
-    return g->options.seq_scatter ? (time * 0x9e3779b97f4a7c15 >> 32) * g->engine.unit_capacity >> 32 : 0;
+/* A ticket's number in the range. With seq_scatter a unit starts with a hash of its time, scaled to the capacity. */
+FLAKE_I_FN uint64_t flake_i_scatter(const flake_gen *g, uint64_t time, uint64_t index) {
+    if (g->options.seq_scatter) index += (time * flake_i_golden64 >> 32) * g->engine.unit_capacity >> 32;
+    return index < g->engine.unit_capacity ? index : index - g->engine.unit_capacity;
 }
 
 /* `seq` counts from seq_min. */
@@ -4085,9 +4044,7 @@ FLAKE_I_INLINE uint64_t flake_i_id(const flake_gen *g, uint64_t time_field, uint
 
 /* For any 64-bit layout. */
 FLAKE_I_COLD flake_status flake_i_put_unusual_id(const flake_gen *g, uint64_t time, uint64_t index, uint64_t *id) {
-    uint64_t seq = flake_i_scatter(g, time) + index;
-    if (seq >= g->engine.unit_capacity) seq -= g->engine.unit_capacity;
-    *id = flake_i_id(g, flake_i_time_field(&g->options.layout, time), seq);
+    *id = flake_i_id(g, flake_i_time_field(&g->options.layout, time), flake_i_scatter(g, time, index));
     return FLAKE_OK;
 }
 
@@ -4126,8 +4083,7 @@ FLAKE_I_FN void flake_i_fill_run(uint64_t *ids, uint64_t n, uint64_t first, uint
 FLAKE_I_FN void flake_i_fill(const flake_gen *g, const flake_i_ticket *unit, uint64_t *ids) {
     const uint64_t unit_capacity = g->engine.unit_capacity, step = (uint64_t)1 << g->seq_shift;
     const uint64_t field = flake_i_time_field(&g->options.layout, unit->time);
-    uint64_t seq = flake_i_scatter(g, unit->time) + unit->index;
-    if (seq >= unit_capacity) seq -= unit_capacity;
+    uint64_t seq = flake_i_scatter(g, unit->time, unit->index);
     for (uint64_t left = unit->n, run; left; left -= run, ids += run, seq = 0) {
         run = flake_i_min_u64(unit_capacity - seq, left);
         flake_i_fill_run(ids, run, flake_i_id(g, field, seq), step);
@@ -4164,8 +4120,8 @@ FLAKE_I_FN void flake_i_fill128(flake_gen *g, const flake_i_ticket *unit, flake1
 
 /* ---- backward steps of UUIDs and ULIDs ---- */
 
-/* How many IDs a generator that continues has in an engine's newest unit while the clock is behind that
- * unit; 0: the clock is not, or the generator waits for it. */
+/* How many IDs a generator that continues has in an engine's newest unit while the clock is behind that unit; 0: the
+ * clock is not, or the generator waits for it. */
 FLAKE_I_FN uint64_t flake_i_backstep_available(const flake_gen *g, flake_i_engine *e) {
     flake_i_attempt a;
     if (!g->has_counter || flake_i_is_over(e)) return 0;
@@ -4178,14 +4134,13 @@ FLAKE_I_FN uint64_t flake_i_backstep_available(const flake_gen *g, flake_i_engin
     return a.time + a.count / e->unit_capacity > e->max_time ? 0 : e->unit_capacity - a.count % e->unit_capacity;
 }
 
-/* After a failed draw: if the clock went backwards, draws from the newest unit, or if that is exhausted
- * from the next one, as if the clock read that. */
+/* After a failed draw: if the clock went backwards, draws from the newest unit, or if that is exhausted from the next
+ * one, as if the clock read that. Not for a caller's time: an older one counts as the newest. */
 FLAKE_I_COLD flake_status flake_i_continue_in(flake_i_engine *e, unsigned request, flake_status status, uint64_t want,
                                               flake_i_ticket *out) {
     int64_t budget_ns = e->wait_ns;
     uint64_t tried = UINT64_MAX;
-    if (request & FLAKE_I_GIVEN) return status; /* an older time counts as the newest */
-    if (status != FLAKE_TIME_RANGE && status != FLAKE_CLOCK_BACKWARDS) return status;
+    if (request & FLAKE_I_GIVEN || (status != FLAKE_TIME_RANGE && status != FLAKE_CLOCK_BACKWARDS)) return status;
     uint64_t time, count;
     flake_i_decode(e, FLAKE_ATOMIC_LOAD(&e->word, relaxed), &time, &count);
     if (status == FLAKE_TIME_RANGE && /* no ID yet, or the clock is past the layout's end */
@@ -4206,16 +4161,20 @@ FLAKE_I_COLD flake_status flake_i_continue_in(flake_i_engine *e, unsigned reques
     }
 }
 
-/* If lane *from is exhausted, a lane that is ahead of the clock continues in its place. */
-FLAKE_I_COLD flake_status flake_i_continue(flake_gen *g, unsigned resume, flake_status status, uint64_t want,
-                                           flake_i_ticket *out, flake_lane **from) {
-    for (size_t i = 0; *from && i < g->lanes.n && status == FLAKE_AGAIN; i++) {
+/* If the ticket's lane is exhausted, a lane that is ahead of the clock continues in its place. */
+FLAKE_I_COLD flake_status flake_i_continue(flake_gen *g, unsigned request, flake_status status, uint64_t want,
+                                           flake_i_ticket *out) {
+    flake_lane *from = out->from;
+    for (size_t i = 0; from && i < g->lanes.n && status == FLAKE_AGAIN; i++) {
         flake_lane *const lane = flake_i_lane(&g->lanes, i);
         if (!flake_i_backstep_available(g, &lane->engine)) continue;
-        *from = lane;
+        from = lane;
         status = FLAKE_CLOCK_BACKWARDS;
     }
-    return flake_i_continue_in(*from ? &(*from)->engine : &g->engine, resume, status, want, out);
+    status = flake_i_continue_in(from ? &from->engine : &g->engine, request, status, want, out);
+    out->from = from;
+    if (from && status == FLAKE_OK) out->index += from->first;
+    return status;
 }
 
 /* Zeroes the output of a failed draw. */
@@ -4226,168 +4185,170 @@ FLAKE_I_COLD flake_status flake_i_no_id(flake_status status, void *id, size_t si
 
 /* ---- draws ----
  *
- * flake_i_one compiles to a fast path for each kind of generator: flake_i_draw_fast reads the clock and moves
- * the word. All other cases continue in functions that are not inlined, but for the first ID of a unit whose
- * time is given.
+ * A draw of one ID tries three rows, and each row has three columns:
+ *
+ *                        engine         ticket          ID
+ *     inlined            draw_fast      ticket_fast     id_fast       a ticket of the word's unit
+ *     first of a unit    draw_first     ticket_first    id_first      ... of a later one, without queue or gate
+ *     the rest           draw_slow      ticket_slow     id_slow       waits, gates, backward steps, errors
+ *
+ * An engine draws from one word. A ticket is of the generator's engine, or of a lane's; ticket_slow is for lanes alone,
+ * and draw_slow takes its place without them. An ID is formed from the ticket, by sno.h in a column of its own. An ID
+ * function that gets no ticket ends with a call of the next row's, and passes on what is known: `resume` (request and
+ * outcome), the word, the reading, the lane. flake_i_id_by_kind chooses the constants that id_fast is compiled for.
+ * flake_i_draw and flake_i_ticket_any are the three rows of a column in one call.
  */
 
-/* Continues a draw of one ticket. `from` is NULL without lanes, or if the map has none. */
-FLAKE_I_INLINE bool flake_i_ticket_first(flake_gen *g, unsigned resume, bool is_bound, uint64_t *word, int64_t now_ns,
-                                         flake_lane *from, flake_i_ticket *out) {
-    flake_i_engine *const e = from ? &from->engine : &g->engine;
+/* FLAKE_I_LANE: of the lane in the map. */
+FLAKE_I_INLINE unsigned flake_i_ticket_fast(flake_gen *g, unsigned request, uint64_t *word, int64_t *now_ns,
+                                            flake_i_ticket *out) {
+    *word = 0;
+    out->from = NULL;
+    if (!(request & FLAKE_I_LANE)) return flake_i_draw_fast(&g->engine, request, 1, word, now_ns, out);
+    if (!FLAKE_I_LIKELY(flake_i_lanes_own(&g->lanes, &out->from))) return FLAKE_I_LOST;
+    const unsigned outcome = flake_i_draw_fast(&out->from->engine, FLAKE_I_LANE, 1, word, now_ns, out);
+    if (FLAKE_I_LIKELY(!outcome)) out->index += out->from->first;
+    return outcome;
+}
+
+FLAKE_I_INLINE bool flake_i_ticket_first(flake_gen *g, unsigned resume, uint64_t *word, int64_t now_ns,
+                                         flake_i_ticket *out) {
+    flake_i_engine *const e = out->from ? &out->from->engine : &g->engine;
+    const bool is_bound = (resume & FLAKE_I_BOUND) != 0;
     if (flake_i_is_copy(&g->engine) || !flake_i_draw_first(e, resume, is_bound, word, now_ns, out)) return false;
-    if (from) out->index = from->first;
+    if (out->from) out->index = out->from->first;
     return true;
 }
 
-FLAKE_I_FN flake_status flake_i_ticket_slow(flake_gen *g, unsigned resume, uint64_t word, int64_t now_ns, uint64_t want,
-                                            flake_lane **from, flake_i_ticket *out) {
-    if (!(resume & FLAKE_I_LANE)) return flake_i_draw_slow(&g->engine, resume, word, now_ns, want, out);
-    return flake_i_lanes_draw_continue(&g->lanes, resume, word, now_ns, want, out, from);
+/* For any kind. The tickets may be of several units. */
+FLAKE_I_INLINE flake_status flake_i_ticket_any(flake_gen *g, unsigned request, int64_t now_ns, uint64_t want,
+                                               flake_i_ticket *out) {
+    uint64_t word = 0;
+    out->from = NULL;
+    if (flake_i_has_lanes(g)) {
+        unsigned outcome = FLAKE_I_LOST;
+        if (flake_i_lanes_own(&g->lanes, &out->from))
+            outcome = flake_i_draw_any(&out->from->engine, FLAKE_I_LANE, want, &word, &now_ns, out);
+        if (outcome) return flake_i_ticket_slow(&g->lanes, request | outcome, word, now_ns, want, out);
+        out->index += out->from->first;
+        return FLAKE_OK;
+    }
+    if ((g->kind & FLAKE_I_WAY) == FLAKE_I_SINGLE) request |= FLAKE_I_OWNED;
+    const unsigned outcome = flake_i_draw_any(&g->engine, request, want, &word, &now_ns, out);
+    const unsigned resume = request | outcome;
+    if (!outcome || (want == 1 && flake_i_ticket_first(g, resume, &word, now_ns, out))) return FLAKE_OK;
+    return flake_i_draw_slow(&g->engine, resume, word, now_ns, want, out);
 }
 
-FLAKE_I_COLD flake_status flake_i_one_slow(flake_gen *g, unsigned resume, uint64_t word, int64_t now_ns,
-                                           flake_lane *from, uint64_t *id) {
+FLAKE_I_COLD flake_status flake_i_id_slow(flake_gen *g, unsigned resume, uint64_t word, int64_t now_ns,
+                                          flake_lane *from, uint64_t *id) {
     flake_i_ticket ticket;
-    const flake_status status = flake_i_ticket_slow(g, resume, word, now_ns, 1, &from, &ticket);
+    ticket.from = from;
+    const flake_status status = resume & FLAKE_I_LANE ? flake_i_ticket_slow(&g->lanes, resume, word, now_ns, 1, &ticket)
+                                                      : flake_i_draw_slow(&g->engine, resume, word, now_ns, 1, &ticket);
     if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
-    if (from) ticket.index += from->first;
-    return flake_i_put_unusual_id(g, ticket.time, ticket.index, id);
-}
-
-FLAKE_I_INLINE flake_status flake_i_one_after(flake_gen *g, unsigned resume, bool is_bound, uint64_t word,
-                                              int64_t now_ns, flake_lane *from, uint64_t *id) {
-    flake_i_ticket ticket;
-    if (!flake_i_ticket_first(g, resume, is_bound, &word, now_ns, from, &ticket))
-        return flake_i_one_slow(g, resume, word, now_ns, from, id);
-    if (g->kind & FLAKE_I_UNUSUAL_64) return flake_i_put_unusual_id(g, ticket.time, ticket.index, id);
     flake_i_put_id(g, false, ticket.time, ticket.index, id);
     return FLAKE_OK;
 }
 
-FLAKE_I_NOINLINE flake_status flake_i_one_continue(flake_gen *g, unsigned resume, uint64_t word, int64_t now_ns,
-                                                   flake_lane *from, uint64_t *id) {
-    return flake_i_one_after(g, resume, false, word, now_ns, from, id);
-}
-
-FLAKE_I_NOINLINE flake_status flake_i_one128_continue(flake_gen *g, unsigned resume, uint64_t word, int64_t now_ns,
-                                                      flake_lane *from, flake128 *id) {
+FLAKE_I_COLD flake_status flake_i_id128_slow(flake_gen *g, unsigned resume, uint64_t word, int64_t now_ns,
+                                             flake_lane *from, flake128 *id) {
     flake_i_ticket ticket;
-    flake_status status = FLAKE_OK;
-    const bool is_bound = resume & FLAKE_I_BOUND;
-    if (!flake_i_ticket_first(g, resume, is_bound, &word, now_ns, from, &ticket)) {
-        status = flake_i_ticket_slow(g, resume, word, now_ns, 1, &from, &ticket);
-        if (status != FLAKE_OK && g->has_counter) status = flake_i_continue(g, resume, status, 1, &ticket, &from);
-        if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
-        if (from) ticket.index += from->first;
-    }
+    ticket.from = from;
+    flake_status status = resume & FLAKE_I_LANE ? flake_i_ticket_slow(&g->lanes, resume, word, now_ns, 1, &ticket)
+                                                : flake_i_draw_slow(&g->engine, resume, word, now_ns, 1, &ticket);
+    if (status != FLAKE_OK && g->has_counter) status = flake_i_continue(g, resume, status, 1, &ticket);
+    if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
     flake_i_put_id(g, true, ticket.time, ticket.index, id);
     return FLAKE_OK;
 }
 
-/* The fast path of a draw: a ticket of the whole range and 0, or how to continue. */
-FLAKE_I_INLINE unsigned flake_i_ticket_fast(flake_gen *g, unsigned request, uint64_t *word, int64_t *now_ns,
-                                            flake_lane **from, flake_i_ticket *out) {
-    *word = 0;
-    *from = NULL;
-    if (!(request & FLAKE_I_LANE)) return flake_i_draw_fast(&g->engine, request, 1, word, now_ns, out);
-    if (!FLAKE_I_LIKELY(flake_i_lanes_own(&g->lanes, from))) return FLAKE_I_LOST;
-    const unsigned outcome = flake_i_draw_fast(&(*from)->engine, FLAKE_I_LANE, 1, word, now_ns, out);
-    if (FLAKE_I_LIKELY(!outcome)) out->index += (*from)->first;
-    return outcome;
-}
-
-/* For any kind: 0, or request and outcome. */
-FLAKE_I_FN unsigned flake_i_ticket_any(flake_gen *g, unsigned request, uint64_t want, uint64_t *word, int64_t *now_ns,
-                                       flake_i_ticket *out) {
-    *word = 0;
-    if (flake_i_has_lanes(g)) return request | FLAKE_I_LANE | FLAKE_I_LOST;
-    if ((g->kind & FLAKE_I_WAY) == FLAKE_I_SINGLE) request |= FLAKE_I_OWNED;
-    const unsigned outcome = flake_i_draw_any(&g->engine, request, want, word, now_ns, out);
-    return outcome ? request | outcome : 0;
-}
-
-FLAKE_I_INLINE flake_status flake_i_one_by(flake_gen *g, unsigned request, bool is_128, int64_t now_ns, void *id) {
+/* Not for FLAKE_I_BOUND, so without a test for it. */
+FLAKE_I_NOINLINE flake_status flake_i_id_first(flake_gen *g, unsigned resume, uint64_t word, int64_t now_ns,
+                                               flake_lane *from, uint64_t *id) {
     flake_i_ticket ticket;
-    uint64_t word;
-    flake_lane *from;
-    const unsigned outcome = flake_i_ticket_fast(g, request, &word, &now_ns, &from, &ticket);
-    if (!FLAKE_I_LIKELY(!outcome)) {
-        if (is_128) return flake_i_one128_continue(g, request | outcome, word, now_ns, from, (flake128 *)id);
-        if (request & FLAKE_I_BOUND)
-            return flake_i_one_after(g, request | outcome, true, word, now_ns, NULL, (uint64_t *)id);
-        return flake_i_one_continue(g, request | outcome, word, now_ns, from, (uint64_t *)id);
-    }
-    flake_i_put_id(g, is_128, ticket.time, ticket.index, id);
+    ticket.from = from;
+    if (!flake_i_ticket_first(g, resume & ~(unsigned)FLAKE_I_BOUND, &word, now_ns, &ticket))
+        return flake_i_id_slow(g, resume, word, now_ns, from, id);
+    flake_i_put_id(g, false, ticket.time, ticket.index, id);
     return FLAKE_OK;
 }
 
-/* Takes 1 to `want` tickets. With lanes, *from is set to their lane. */
-FLAKE_I_FN flake_status flake_i_take_tickets(flake_gen *g, unsigned request, uint64_t want, flake_i_ticket *out,
-                                             flake_lane **from) {
-    uint64_t word;
-    int64_t now_ns = 0;
-    unsigned resume;
-    *from = NULL;
-    if (flake_i_has_lanes(g) && flake_i_lanes_own(&g->lanes, from)) {
-        resume = flake_i_draw_any(&(*from)->engine, FLAKE_I_LANE, want, &word, &now_ns, out);
-        if (resume) resume |= request | FLAKE_I_LANE;
-    } else resume = flake_i_ticket_any(g, request, want, &word, &now_ns, out);
-    return resume ? flake_i_ticket_slow(g, resume, word, now_ns, want, from, out) : FLAKE_OK;
+FLAKE_I_NOINLINE flake_status flake_i_id128_first(flake_gen *g, unsigned resume, uint64_t word, int64_t now_ns,
+                                                  flake_lane *from, flake128 *id) {
+    flake_i_ticket ticket;
+    ticket.from = from;
+    if (!flake_i_ticket_first(g, resume, &word, now_ns, &ticket))
+        return flake_i_id128_slow(g, resume, word, now_ns, from, id);
+    flake_i_put_id(g, true, ticket.time, ticket.index, id);
+    return FLAKE_OK;
 }
 
-/* Cuts those of the first unit off the claimed tickets, with indices in the whole range. */
-FLAKE_I_FN void flake_i_cut(const flake_gen *g, const flake_lane *from, flake_i_ticket *rest, flake_i_ticket *unit) {
-    const uint64_t unit_capacity = from ? from->engine.unit_capacity : g->engine.unit_capacity;
+/* Moves those of the first unit from the tickets to `unit`. */
+FLAKE_I_FN void flake_i_cut(const flake_gen *g, flake_i_ticket *rest, flake_i_ticket *unit) {
+    const uint64_t first = rest->from ? rest->from->first : 0;
+    const uint64_t unit_capacity = rest->from ? rest->from->engine.unit_capacity : g->engine.unit_capacity;
     *unit = *rest;
-    if (from) unit->index += from->first;
-    unit->n = flake_i_min_u64(rest->n, unit_capacity - rest->index);
+    unit->n = flake_i_min_u64(rest->n, first + unit_capacity - rest->index);
     rest->n -= unit->n;
-    rest->index = 0;
+    rest->index = first;
     rest->time++;
 }
 
 /* A draw without a fast path of its own. */
-FLAKE_I_NOINLINE flake_status flake_i_one_unusual(flake_gen *g, unsigned request, int64_t now_ns, uint64_t *id) {
+FLAKE_I_NOINLINE flake_status flake_i_id_unusual(flake_gen *g, unsigned request, int64_t now_ns, uint64_t *id) {
     flake_i_ticket ticket;
-    uint64_t word;
-    if (!(g->kind & FLAKE_I_UNUSUAL_64) || (flake_i_has_lanes(g) && (request & FLAKE_I_GIVEN)))
-        return flake_i_no_id(FLAKE_INVALID, id, sizeof *id);
-    const unsigned resume = flake_i_ticket_any(g, request, 1, &word, &now_ns, &ticket);
-    if (resume)
-        return request & FLAKE_I_BOUND ? flake_i_one_slow(g, resume, word, now_ns, NULL, id)
-                                       : flake_i_one_continue(g, resume, word, now_ns, NULL, id);
+    flake_status status = FLAKE_INVALID;
+    if (g->kind & FLAKE_I_UNUSUAL_64 && !(flake_i_has_lanes(g) && (request & FLAKE_I_GIVEN)))
+        status = flake_i_ticket_any(g, request, now_ns, 1, &ticket);
+    if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
     return flake_i_put_unusual_id(g, ticket.time, ticket.index, id);
 }
 
-FLAKE_I_INLINE flake_status flake_i_one(flake_gen *g, unsigned request, int64_t given_ns, uint64_t *id) {
+FLAKE_I_INLINE flake_status flake_i_id_fast(flake_gen *g, unsigned request, bool is_128, int64_t now_ns, void *id) {
+    flake_i_ticket ticket;
+    uint64_t word;
+    const unsigned outcome = flake_i_ticket_fast(g, request, &word, &now_ns, &ticket), resume = request | outcome;
+    if (FLAKE_I_LIKELY(!outcome)) {
+        flake_i_put_id(g, is_128, ticket.time, ticket.index, id);
+        return FLAKE_OK;
+    }
+    if (is_128) return flake_i_id128_first(g, resume, word, now_ns, ticket.from, (flake128 *)id);
+    if (!(request & FLAKE_I_BOUND)) return flake_i_id_first(g, resume, word, now_ns, ticket.from, (uint64_t *)id);
+    if (!flake_i_ticket_first(g, resume, &word, now_ns, &ticket))
+        return flake_i_id_slow(g, resume, word, now_ns, NULL, (uint64_t *)id);
+    flake_i_put_id(g, is_128, ticket.time, ticket.index, id);
+    return FLAKE_OK;
+}
+
+FLAKE_I_INLINE flake_status flake_i_id_by_kind(flake_gen *g, unsigned request, int64_t given_ns, uint64_t *id) {
     const int kind = (int8_t)g->kind, usual = FLAKE_I_MULTI | FLAKE_I_PLAIN;
-    if (FLAKE_I_LIKELY(kind == usual)) return flake_i_one_by(g, request, false, given_ns, id);
-    if (kind > usual) return flake_i_one_by(g, request | FLAKE_I_OWNED, false, given_ns, id);
+    if (FLAKE_I_LIKELY(kind == usual)) return flake_i_id_fast(g, request, false, given_ns, id);
+    if (kind > usual) return flake_i_id_fast(g, request | FLAKE_I_OWNED, false, given_ns, id);
     if (kind == (FLAKE_I_LANES | FLAKE_I_PLAIN) && !(request & FLAKE_I_GIVEN))
-        return flake_i_one_by(g, request | FLAKE_I_LANE, false, 0, id);
-    return flake_i_one_unusual(g, request, given_ns, id);
+        return flake_i_id_fast(g, request | FLAKE_I_LANE, false, 0, id);
+    return flake_i_id_unusual(g, request, given_ns, id);
 }
 
 /* In separate functions, so that each fast path needs few registers. */
-FLAKE_I_NOINLINE flake_status flake_i_one128_single(flake_gen *g, unsigned request, int64_t given_ns, flake128 *id) {
+FLAKE_I_NOINLINE flake_status flake_i_id128_single(flake_gen *g, unsigned request, int64_t given_ns, flake128 *id) {
     if (g->kind != (FLAKE_I_SINGLE | FLAKE_I_128)) return flake_i_no_id(FLAKE_INVALID, id, sizeof *id);
-    return flake_i_one_by(g, request | FLAKE_I_OWNED, true, given_ns, id);
+    return flake_i_id_fast(g, request | FLAKE_I_OWNED, true, given_ns, id);
 }
 
-FLAKE_I_NOINLINE flake_status flake_i_one128_multi(flake_gen *g, unsigned request, int64_t given_ns, flake128 *id) {
-    return g->kind == (FLAKE_I_MULTI | FLAKE_I_128) ? flake_i_one_by(g, request, true, given_ns, id)
-                                                    : flake_i_one128_single(g, request, given_ns, id);
+FLAKE_I_NOINLINE flake_status flake_i_id128_multi(flake_gen *g, unsigned request, int64_t given_ns, flake128 *id) {
+    return g->kind == (FLAKE_I_MULTI | FLAKE_I_128) ? flake_i_id_fast(g, request, true, given_ns, id)
+                                                    : flake_i_id128_single(g, request, given_ns, id);
 }
 
-FLAKE_I_NOINLINE flake_status flake_i_one128_lanes(flake_gen *g, unsigned request, flake128 *id) {
-    return flake_i_one_by(g, request | FLAKE_I_LANE, true, 0, id);
+FLAKE_I_NOINLINE flake_status flake_i_id128_lanes(flake_gen *g, unsigned request, flake128 *id) {
+    return flake_i_id_fast(g, request | FLAKE_I_LANE, true, 0, id);
 }
 
-FLAKE_I_INLINE flake_status flake_i_one128(flake_gen *g, unsigned request, int64_t given_ns, flake128 *id) {
+FLAKE_I_INLINE flake_status flake_i_id128_by_kind(flake_gen *g, unsigned request, int64_t given_ns, flake128 *id) {
     return g->kind == (FLAKE_I_LANES | FLAKE_I_128) && !(request & FLAKE_I_GIVEN)
-               ? flake_i_one128_lanes(g, request, id)
-               : flake_i_one128_multi(g, request, given_ns, id);
+               ? flake_i_id128_lanes(g, request, id)
+               : flake_i_id128_multi(g, request, given_ns, id);
 }
 
 /* Generates up to n IDs; *done is their number, also on failure. */
@@ -4396,13 +4357,11 @@ FLAKE_I_FN flake_status flake_i_many(flake_gen *g, unsigned request, bool is_128
     if (!flake_i_is_whole(g) || ((g->kind & FLAKE_I_128) != 0) != is_128) return FLAKE_INVALID;
     while (*done < n) {
         flake_i_ticket rest, unit;
-        flake_lane *from;
-        flake_status status = flake_i_take_tickets(g, request, n - *done, &rest, &from);
-        if (is_128 && status != FLAKE_OK && g->has_counter)
-            status = flake_i_continue(g, request, status, n - *done, &rest, &from);
+        flake_status status = flake_i_ticket_any(g, request, 0, n - *done, &rest);
+        if (status != FLAKE_OK && g->has_counter) status = flake_i_continue(g, request, status, n - *done, &rest);
         if (status != FLAKE_OK) return status;
         for (; rest.n; *done += (size_t)unit.n) {
-            flake_i_cut(g, from, &rest, &unit);
+            flake_i_cut(g, &rest, &unit);
             if (is_128) flake_i_fill128(g, &unit, (flake128 *)ids + *done);
             else flake_i_fill(g, &unit, (uint64_t *)ids + *done);
         }
@@ -4436,9 +4395,9 @@ FLAKE_I_INLINE bool flake_i_given_ns(int64_t unix_ms, int64_t *ns) {
     return unix_ms < 0;
 }
 
-FLAKE_API flake_status flake_next(flake_gen *g, uint64_t *id) { return flake_i_one(g, FLAKE_I_WAIT, 0, id); }
+FLAKE_API flake_status flake_next(flake_gen *g, uint64_t *id) { return flake_i_id_by_kind(g, FLAKE_I_WAIT, 0, id); }
 
-FLAKE_API flake_status flake_try(flake_gen *g, uint64_t *id) { return flake_i_one(g, 0, 0, id); }
+FLAKE_API flake_status flake_try(flake_gen *g, uint64_t *id) { return flake_i_id_by_kind(g, 0, 0, id); }
 
 FLAKE_API flake_status flake_next_n(flake_gen *g, uint64_t *ids, size_t n) { return flake_i_all(g, false, ids, n); }
 
@@ -4449,12 +4408,14 @@ FLAKE_API flake_status flake_try_n(flake_gen *g, uint64_t *ids, size_t n, size_t
 FLAKE_API flake_status flake_try_at(flake_gen *g, int64_t unix_ms, uint64_t *id) {
     int64_t ns;
     if (!flake_i_given_ns(unix_ms, &ns)) return flake_i_no_id(FLAKE_TIME_RANGE, id, sizeof *id);
-    return flake_i_one(g, FLAKE_I_GIVEN | FLAKE_I_BOUND, ns, id);
+    return flake_i_id_by_kind(g, FLAKE_I_GIVEN | FLAKE_I_BOUND, ns, id);
 }
 
-FLAKE_API flake_status flake128_next(flake_gen *g, flake128 *id) { return flake_i_one128(g, FLAKE_I_WAIT, 0, id); }
+FLAKE_API flake_status flake128_next(flake_gen *g, flake128 *id) {
+    return flake_i_id128_by_kind(g, FLAKE_I_WAIT, 0, id);
+}
 
-FLAKE_API flake_status flake128_try(flake_gen *g, flake128 *id) { return flake_i_one128(g, 0, 0, id); }
+FLAKE_API flake_status flake128_try(flake_gen *g, flake128 *id) { return flake_i_id128_by_kind(g, 0, 0, id); }
 
 FLAKE_API flake_status flake128_next_n(flake_gen *g, flake128 *ids, size_t n) { return flake_i_all(g, true, ids, n); }
 
@@ -4465,7 +4426,7 @@ FLAKE_API flake_status flake128_try_n(flake_gen *g, flake128 *ids, size_t n, siz
 FLAKE_API flake_status flake128_try_at(flake_gen *g, int64_t unix_ms, flake128 *id) {
     int64_t ns;
     if (!flake_i_given_ns(unix_ms, &ns)) return flake_i_no_id(FLAKE_TIME_RANGE, id, sizeof *id);
-    return flake_i_one128(g, FLAKE_I_GIVEN | FLAKE_I_BOUND, ns, id);
+    return flake_i_id128_by_kind(g, FLAKE_I_GIVEN | FLAKE_I_BOUND, ns, id);
 }
 
 // >>directory
@@ -5309,6 +5270,39 @@ FLAKE_I_FN const char *flake_i_options_reject_reason(const flake_options *o) {
     if (o->lanes && o->single_thread) return "lanes and single_thread exclude each other";
     if (!o->lanes && o->lane_count) return "lanes is missing, but lane_count is not 0";
     if (o->after_unix_ms && flake_i_is_random(l)) return "after_unix_ms is not for UUIDs and ULIDs without a node";
+    return NULL;
+}
+
+/* Why engine or lanes cannot be set up like this; NULL: they can. */
+FLAKE_I_FN const char *flake_i_setup_reject_reason(const flake_i_engine_config *config) {
+    const flake_options *const o = &config->options;
+    const uint64_t most_lanes = flake_i_min_u64(config->unit_capacity, INT32_MAX / sizeof(flake_lane) - 1);
+    const int64_t max_ms = INT64_MAX / FLAKE_I_NS_PER_MS, epoch_ms = config->epoch_ms;
+    if (epoch_ms < -max_ms || epoch_ms > max_ms) return "layout.epoch_ms is further from 1970 than 64 bits of ns";
+    if (epoch_ms >= 100000000 && epoch_ms < 10000000000) /* as seconds: 1973 to 2286 */
+        return "layout.epoch_ms is in the first months of 1970: is it in seconds?";
+    if (!config->unit_ms || !config->unit_capacity) return "layout: a unit has no length, or no ids";
+    if (o->max_ahead_ms < 0 || o->max_ahead_ms / config->unit_ms > INT32_MAX)
+        return "max_ahead_ms is negative, or more than 2^31 units";
+    if (o->max_wait_ms < 0) return "max_wait_ms is negative";
+    if (o->overflow && !o->overflow->size) return "overflow is not initialised: flake_ring_init";
+    if (o->clock.kind < FLAKE_CLOCK_FAST || o->clock.kind > FLAKE_CLOCK_EXACT)
+        return "clock.kind is not FLAKE_CLOCK_FAST, FLAKE_CLOCK_COARSE or FLAKE_CLOCK_EXACT";
+    if (o->shared_memory && config->gate.admit) return "shared_memory does not go with a gate";
+    if (o->shared_memory && FLAKE_I_LOCK_FREE != 2)
+        return "shared_memory: 64-bit atomics on this machine use a lock, which processes do not share";
+    if ((uint64_t)INT64_MAX - (uint64_t)(epoch_ms * FLAKE_I_NS_PER_MS) < (uint64_t)config->unit_ms * FLAKE_I_NS_PER_MS)
+        return "layout: the clock ends before the first unit does";
+    if (o->lanes && !o->lane_count) return "lane_count is 0: it must be the number of lanes";
+    if (o->lanes && o->lane_count > most_lanes) return "lane_count exceeds the sequence range, or 2 GB of memory";
+    if (!o->after_unix_ms) return NULL;
+    const int64_t after_ms = o->after_unix_ms, day_ms = 86400000;
+    const int64_t now_ms = flake_i_exact_ns(&o->clock) / FLAKE_I_NS_PER_MS;
+    if (after_ms < epoch_ms) return "after_unix_ms is before the layout's epoch: is it in ms?";
+    if (after_ms > max_ms || after_ms - day_ms > now_ms)
+        return "after_unix_ms is more than a day ahead of the clock: is it in ms, and the clock set?";
+    if (after_ms >= 100000000 && after_ms < 10000000000 && now_ms >= 10000000000)
+        return "after_unix_ms is in the first months of 1970: is it in seconds?";
     return NULL;
 }
 

@@ -738,50 +738,52 @@ FLAKE_I_INLINE sno_id sno_i_ticket_id(const sno_gen *g, unsigned meta, const fla
 }
 
 /* `resume` has the meta byte above its flags: a seventh argument would be passed in memory. */
-FLAKE_I_COLD flake_status sno_i_one_slow(sno_gen *g, unsigned resume, uint64_t word, int64_t now_ns, flake_lane *from,
-                                         sno_id *id) {
+FLAKE_I_COLD flake_status sno_i_id_slow(sno_gen *g, unsigned resume, uint64_t word, int64_t now_ns, flake_lane *from,
+                                        sno_id *id) {
     flake_i_ticket ticket;
-    const flake_status status = flake_i_ticket_slow(&g->gen, resume & 0xffff, word, now_ns, 1, &from, &ticket);
+    ticket.from = from;
+    const unsigned request = resume & 0xffff;
+    const flake_status status = request & FLAKE_I_LANE
+                                    ? flake_i_ticket_slow(&g->gen.lanes, request, word, now_ns, 1, &ticket)
+                                    : flake_i_draw_slow(&g->gen.engine, request, word, now_ns, 1, &ticket);
     if (status != FLAKE_OK) return flake_i_no_id(status, id, sizeof *id);
-    if (from) ticket.index += from->first;
     *id = sno_i_ticket_id(g, resume >> 16, &ticket);
     return FLAKE_OK;
 }
 
-FLAKE_I_INLINE flake_status sno_i_one_after(sno_gen *g, unsigned resume, bool is_bound, uint64_t word, int64_t now_ns,
-                                            flake_lane *from, sno_id *id) {
+FLAKE_I_NOINLINE flake_status sno_i_id_first(sno_gen *g, unsigned resume, uint64_t word, int64_t now_ns,
+                                             flake_lane *from, sno_id *id) {
     flake_i_ticket ticket;
-    if (!flake_i_ticket_first(&g->gen, resume, is_bound, &word, now_ns, from, &ticket))
-        return sno_i_one_slow(g, resume, word, now_ns, from, id);
+    ticket.from = from;
+    if (!flake_i_ticket_first(&g->gen, resume & ~(unsigned)FLAKE_I_BOUND, &word, now_ns, &ticket))
+        return sno_i_id_slow(g, resume, word, now_ns, from, id);
     *id = sno_i_ticket_id(g, resume >> 16, &ticket);
     return FLAKE_OK;
 }
 
-FLAKE_I_NOINLINE flake_status sno_i_one_continue(sno_gen *g, unsigned resume, uint64_t word, int64_t now_ns,
-                                                 flake_lane *from, sno_id *id) {
-    return sno_i_one_after(g, resume, false, word, now_ns, from, id);
-}
-
-FLAKE_I_INLINE flake_status sno_i_one_by(sno_gen *g, unsigned request, int64_t now_ns, unsigned meta, sno_id *id) {
+FLAKE_I_INLINE flake_status sno_i_id_fast(sno_gen *g, unsigned request, int64_t now_ns, unsigned meta, sno_id *id) {
     flake_i_ticket ticket;
     uint64_t word;
-    flake_lane *from;
-    const unsigned outcome = flake_i_ticket_fast(&g->gen, request, &word, &now_ns, &from, &ticket);
-    if (!FLAKE_I_LIKELY(!outcome)) {
-        const unsigned resume = request | outcome | meta << 16;
-        return request & FLAKE_I_BOUND ? sno_i_one_after(g, resume, true, word, now_ns, NULL, id)
-                                       : sno_i_one_continue(g, resume, word, now_ns, from, id);
+    const unsigned outcome = flake_i_ticket_fast(&g->gen, request, &word, &now_ns, &ticket);
+    const unsigned resume = request | outcome | meta << 16;
+    if (FLAKE_I_LIKELY(!outcome)) {
+        *id = sno_i_ticket_id(g, meta, &ticket);
+        return FLAKE_OK;
     }
+    if (!(request & FLAKE_I_BOUND)) return sno_i_id_first(g, resume, word, now_ns, ticket.from, id);
+    if (!flake_i_ticket_first(&g->gen, resume, &word, now_ns, &ticket))
+        return sno_i_id_slow(g, resume, word, now_ns, NULL, id);
     *id = sno_i_ticket_id(g, meta, &ticket);
     return FLAKE_OK;
 }
 
-FLAKE_I_INLINE flake_status sno_i_one(sno_gen *g, unsigned request, int64_t given_ns, unsigned meta, sno_id *id) {
+FLAKE_I_INLINE flake_status sno_i_id_by_kind(sno_gen *g, unsigned request, int64_t given_ns, unsigned meta,
+                                             sno_id *id) {
     const unsigned kind = g->gen.kind, usual = FLAKE_I_MULTI | FLAKE_I_PART;
-    if (FLAKE_I_LIKELY(kind == usual)) return sno_i_one_by(g, request, given_ns, meta, id);
-    if (kind > usual) return sno_i_one_by(g, request | FLAKE_I_OWNED, given_ns, meta, id);
+    if (FLAKE_I_LIKELY(kind == usual)) return sno_i_id_fast(g, request, given_ns, meta, id);
+    if (kind > usual) return sno_i_id_fast(g, request | FLAKE_I_OWNED, given_ns, meta, id);
     if (kind == (FLAKE_I_LANES | FLAKE_I_PART) && !(request & FLAKE_I_GIVEN))
-        return sno_i_one_by(g, request | FLAKE_I_LANE, 0, meta, id);
+        return sno_i_id_fast(g, request | FLAKE_I_LANE, 0, meta, id);
     return flake_i_no_id(FLAKE_INVALID, id, sizeof *id);
 }
 
@@ -838,11 +840,10 @@ FLAKE_I_FN flake_status sno_i_many(sno_gen *g, unsigned request, uint8_t meta, s
     if (!(g->gen.kind & FLAKE_I_PART)) return FLAKE_INVALID;
     while (*done < n) {
         flake_i_ticket rest, unit;
-        flake_lane *from;
-        const flake_status status = flake_i_take_tickets(&g->gen, request, n - *done, &rest, &from);
+        const flake_status status = flake_i_ticket_any(&g->gen, request, 0, n - *done, &rest);
         if (status != FLAKE_OK) return status;
         for (; rest.n; *done += (size_t)unit.n) {
-            flake_i_cut(&g->gen, from, &rest, &unit);
+            flake_i_cut(&g->gen, &rest, &unit);
             sno_i_fill(g, meta, &unit, ids + *done);
         }
     }
@@ -850,10 +851,10 @@ FLAKE_I_FN flake_status sno_i_many(sno_gen *g, unsigned request, uint8_t meta, s
 }
 
 FLAKE_API flake_status sno_next(sno_gen *g, uint8_t meta, sno_id *id) {
-    return sno_i_one(g, FLAKE_I_WAIT, 0, meta, id);
+    return sno_i_id_by_kind(g, FLAKE_I_WAIT, 0, meta, id);
 }
 
-FLAKE_API flake_status sno_try(sno_gen *g, uint8_t meta, sno_id *id) { return sno_i_one(g, 0, 0, meta, id); }
+FLAKE_API flake_status sno_try(sno_gen *g, uint8_t meta, sno_id *id) { return sno_i_id_by_kind(g, 0, 0, meta, id); }
 
 FLAKE_API flake_status sno_next_n(sno_gen *g, uint8_t meta, sno_id *ids, size_t n) {
     size_t done;
@@ -870,7 +871,7 @@ FLAKE_API flake_status sno_try_n(sno_gen *g, uint8_t meta, sno_id *ids, size_t n
 FLAKE_API flake_status sno_try_at(sno_gen *g, uint8_t meta, int64_t unix_ms, sno_id *id) {
     int64_t ns;
     if (!flake_i_given_ns(unix_ms, &ns)) return flake_i_no_id(FLAKE_TIME_RANGE, id, sizeof *id);
-    return sno_i_one(g, FLAKE_I_GIVEN | FLAKE_I_BOUND, ns, meta, id);
+    return sno_i_id_by_kind(g, FLAKE_I_GIVEN | FLAKE_I_BOUND, ns, meta, id);
 }
 
 FLAKE_API flake_status sno_with_time(sno_gen *g, uint8_t meta, int64_t unix_ms, sno_id *id) {

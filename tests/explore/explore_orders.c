@@ -171,7 +171,7 @@ static void saw(unsigned i, const orders_message *m) {
 
 static void hand_out(const flake_i_ticket *ticket, uint64_t first) {
     for (uint64_t k = 0; k < ticket->n; k++) {
-        const uint64_t at = ticket->index + k; /* a run of tickets may continue into later units */
+        const uint64_t at = ticket->index - first + k; /* a run of tickets may continue into later units */
         const uint64_t id = (ticket->time + at / engine()->unit_capacity) << 24 | ticket->tick << 16 |
                             (first + at % engine()->unit_capacity);
         const uint64_t used = ticket->tick ? now->safe : (uint64_t)now->clock[0] - 1;
@@ -190,19 +190,16 @@ static void hand_out(const flake_i_ticket *ticket, uint64_t first) {
 
 static void draw(unsigned request, uint64_t want) {
     flake_i_ticket ticket;
-    flake_lane *from;
-    uint64_t word;
-    int64_t now_ns;
+    uint64_t word = 0;
+    int64_t now_ns = 0;
     if (now->of == LANES) {
         unsigned outcome = FLAKE_I_LOST;
-        word = 0;
-        now_ns = 0;
-        from = NULL;
-        if (flake_i_lanes_own(&split, &from))
-            outcome = flake_i_draw_fast(&from->engine, FLAKE_I_LANE, want, &word, &now_ns, &ticket);
-        if (!outcome || flake_i_lanes_draw_continue(&split, request | outcome, word, now_ns, want,
-                                                    &ticket, &from) == FLAKE_OK)
-            hand_out(&ticket, from->first);
+        ticket.from = NULL;
+        if (flake_i_lanes_own(&split, &ticket.from))
+            outcome = flake_i_draw_fast(&ticket.from->engine, FLAKE_I_LANE, want, &word, &now_ns, &ticket);
+        if (!outcome) ticket.index += ticket.from->first;
+        if (!outcome || flake_i_ticket_slow(&split, request | outcome, word, now_ns, want, &ticket) == FLAKE_OK)
+            hand_out(&ticket, ticket.from->first);
     } else if (flake_i_draw(engine(), request, 0, want, &ticket) == FLAKE_OK) hand_out(&ticket, 0);
 }
 
@@ -479,7 +476,7 @@ static void init_engine(flake_i_engine *e, const flake_i_engine_config *config) 
 }
 
 static void begin_lanes(flake_i_engine_config *config) {
-    config->cap = LANES_OF * now->cap;
+    config->unit_capacity = LANES_OF * now->cap;
     init_engine(&gen.gen.engine, config);
     flake_i_lanes_begin(&split, lanes, LANES_OF, &gen.gen.engine);
     /* Identified by address, as in one process, so that the straight path is explored. */
@@ -519,7 +516,7 @@ static void begin_engine(void) {
     config.unit_ms = UNIT_NS / 1000000;
     config.time_bits = 39;
     config.tick_bits = 1;
-    config.cap = now->cap;
+    config.unit_capacity = now->cap;
     config.options.max_wait_ms = 20000; /* long enough for draws by fetch_add */
     config.options.clock.kind = now->fast     ? FLAKE_CLOCK_FAST
                                 : now->coarse ? FLAKE_CLOCK_COARSE

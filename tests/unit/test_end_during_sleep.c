@@ -78,7 +78,7 @@ static void spend_all(void) {
     for (int i = 0; i < 4096; i++) CHECK_EQ(draw(&one_gen), FLAKE_OK);
 }
 static flake_status sleep_late(void) {
-    flake_i_ticket ticket = {0, 0, 0, 0, 0};
+    flake_i_ticket ticket = {0, 0, 0, 0, 0, NULL};
     flake_gen *const g = &ways.gen;
     way_ids ids;
     CHECK(g->engine.add_limit != 0);
