@@ -1146,6 +1146,13 @@ struct flake_prefetch {
 #define FLAKE_I_LIKELY(x) (x)
 #endif
 
+/* The compiler forgets how the value was computed: it keeps no part of that in a register over a later call. */
+#if defined(__GNUC__) || defined(__clang__)
+#define FLAKE_I_APART(value) __asm__("" : "+r"(value))
+#else
+#define FLAKE_I_APART(value) ((void)0)
+#endif
+
 /* Almost always true; the other branch's cost is irrelevant. */
 #define FLAKE_I_SURE(x) FLAKE_I_LIKELY(x)
 #ifdef __has_builtin
@@ -3258,6 +3265,20 @@ FLAKE_I_NOINLINE int64_t flake_i_renew_window(flake_i_engine *e, uint64_t counte
     return now_ns;
 }
 
+/* What the counter reads at the end of the unit's window: far away, if the window is another unit's. */
+FLAKE_I_INLINE uint64_t flake_i_window_end(const flake_i_engine *e, uint64_t unit) {
+    return FLAKE_ATOMIC_LOAD(&e->fast_until, relaxed) - unit * flake_i_golden64;
+}
+
+/* Whether a window shows that the unit is current. The counter is read last, when the rest is known: the steps before
+ * it run beside the fetch_add of the draw before, those after it do not. */
+FLAKE_I_INLINE bool flake_i_is_current(const flake_i_engine *e, uint64_t window, uint64_t unit) {
+    if (!FLAKE_I_LIKELY(window > 1)) return false;
+    uint64_t end = flake_i_window_end(e, unit);
+    FLAKE_I_APART(end); /* one register over the counter */
+    return FLAKE_I_LIKELY(end - FLAKE_COUNTER() - 1 < window);
+}
+
 /* With clock.now_ns that. Otherwise the start of the word's unit while a window shows that it is current, else an exact
  * reading. If the window ended long ago, draws are rare: they take exact readings until draws are frequent again. */
 FLAKE_I_NOINLINE int64_t flake_i_fast_ns(flake_i_engine *e, uint64_t window) {
@@ -3265,7 +3286,7 @@ FLAKE_I_NOINLINE int64_t flake_i_fast_ns(flake_i_engine *e, uint64_t window) {
         return e->clock.now_ns ? e->clock.now_ns(e->clock.user) : flake_i_renew_window(e, FLAKE_COUNTER(), true);
     const uint64_t counter = FLAKE_COUNTER();
     const uint64_t unit = FLAKE_ATOMIC_LOAD(&e->word, relaxed) >> e->time_shift;
-    const uint64_t end = FLAKE_ATOMIC_LOAD(&e->fast_until, relaxed) - unit * flake_i_golden64;
+    const uint64_t end = flake_i_window_end(e, unit);
     if (FLAKE_I_LIKELY(end - counter - 1 < window)) return (int64_t)flake_i_start_ns(e, unit);
     const uint64_t pause = window >> (FLAKE_I_WINDOW_BITS - FLAKE_I_FREQUENT_BITS);
     return flake_i_renew_window(e, counter, counter - end < pause);
@@ -3624,31 +3645,16 @@ FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned resume, bool 
     return true;
 }
 
-/* Draws 1 to `want` tickets with one move, and without a division, in the usual case: the word's unit is not exhausted,
- * and the reading is in it or before it by no more than the slack. Otherwise the slow path continues from *word and
- * *now_ns; it is a separate function, so that the usual case needs few registers. The clock may be read before the
- * word, which is faster: if it is before the word's time, the slow path reads again (I2). A caller that gives the time
- * sets *now_ns. */
-FLAKE_I_INLINE unsigned flake_i_draw_fast(flake_i_engine *e, unsigned request, uint64_t want, uint64_t *word,
-                                          int64_t *now_ns, flake_i_ticket *out) {
-    *word = 0;
-    /* after a fork or a clone, or a gate has closed */
-    if (!FLAKE_I_LIKELY(!flake_i_forked(e))) return FLAKE_I_NOT_OURS;
-    if (!(request & FLAKE_I_GIVEN)) { /* flake_i_fast_ns: with the fast clock's windows, or the program's own clock */
-        const uint64_t window = FLAKE_ATOMIC_LOAD(&e->ticks_per_window, relaxed);
-        *now_ns = FLAKE_I_LIKELY(!window) ? FLAKE_CLOCK_NS(e->clock.kind) : flake_i_fast_ns(e, window);
-    }
-    /* acquire: the slow path reads safe[] by this word (LEAVE:R), and the clock after it */
-    *word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
-    const uint64_t late_ns =                      /* from the unit's start to the reading, plus the slack */
-        (uint64_t)*now_ns - e->late_from_ns - (*word >> e->time_shift) * e->unit_ns;
-    const uint64_t count = *word & e->count_mask, head = *word - count;
+/* Draws 1 to `want` tickets of the word's unit, of which `count` are drawn. With the fast clock a window must show that
+ * the unit is current. */
+FLAKE_I_INLINE unsigned flake_i_take(flake_i_engine *e, unsigned request, uint64_t window, uint64_t want,
+                                     uint64_t count, uint64_t *word, flake_i_ticket *out) {
+    const uint64_t head = *word - count;
     uint64_t index = count, n = 1;
-    /* in another unit than the word's, or never initialised */
-    if (!FLAKE_I_LIKELY(late_ns < e->unit_plus_slack_ns)) return FLAKE_I_ELSE;
     out->time = *word >> e->time_shift;
     if (want == 1 && (request & (FLAKE_I_WAIT | FLAKE_I_OWNED)) == FLAKE_I_WAIT &&
         FLAKE_I_LIKELY(count - 1 < e->add_limit)) {
+        if (window && !flake_i_is_current(e, window, out->time)) return FLAKE_I_ELSE;
         /* a caller that waits, so it may take a ticket of the queue. relaxed: only the ticket is used (I1) */
         *word = FLAKE_ATOMIC_ADD(&e->word, 1u, relaxed);
         index = *word - head; /* of another unit or tick: above any unit_capacity */
@@ -3660,6 +3666,7 @@ FLAKE_I_INLINE unsigned flake_i_draw_fast(flake_i_engine *e, unsigned request, u
         if (want > 1) n = flake_i_min_u64(want, e->unit_capacity - count);
         /* the batch may continue in the next unit */
         if (n < want && e->ahead) return FLAKE_I_ELSE;
+        if (window && !flake_i_is_current(e, window, out->time)) return FLAKE_I_ELSE;
         /* another thread was first */
         if (!FLAKE_I_SURE(flake_i_move(e, request, word, *word + n))) return FLAKE_I_LOST;
     }
@@ -3669,6 +3676,41 @@ FLAKE_I_INLINE unsigned flake_i_draw_fast(flake_i_engine *e, unsigned request, u
     out->tick = flake_i_tick(e, head);
     out->head = head;
     return 0;
+}
+
+/* Draws 1 to `want` tickets with one move, and without a division, in the usual case: the word's unit is not exhausted,
+ * and the reading is in it or before it by no more than the slack. Otherwise the slow path continues from *word and
+ * *now_ns; it is a separate function, so that the usual case needs few registers. The clock may be read before the
+ * word, which is faster: if it is before the word's time, the slow path reads again (I2). A caller that gives the time
+ * sets *now_ns. */
+FLAKE_I_INLINE unsigned flake_i_draw_fast(flake_i_engine *e, unsigned request, uint64_t want, uint64_t *word,
+                                          int64_t *now_ns, flake_i_ticket *out) {
+    *word = 0;
+    /* after a fork or a clone, or a gate has closed */
+    if (!FLAKE_I_LIKELY(!flake_i_forked(e))) return FLAKE_I_NOT_OURS;
+    if (!(request & FLAKE_I_GIVEN)) {
+        const uint64_t window = FLAKE_ATOMIC_LOAD(&e->ticks_per_window, relaxed);
+        if (!FLAKE_I_LIKELY(!window)) { /* the fast clock's windows, or the program's own clock */
+            flake_i_engine *apart = e;
+            FLAKE_I_APART(apart);
+            /* relaxed: no reading is compared with it. Where the slow path needs one, the load below is next, or that of
+             * a failed move */
+            *word = FLAKE_ATOMIC_LOAD(&apart->word, relaxed);
+            const uint64_t count = *word & apart->count_mask;
+            const unsigned outcome = flake_i_take(apart, request, window, want, count, word, out);
+            if (FLAKE_I_LIKELY(!outcome)) return 0;
+            *now_ns = (int64_t)flake_i_start_ns(apart, out->time);
+            if (outcome != FLAKE_I_ELSE) return outcome;
+        }
+        *now_ns = FLAKE_I_LIKELY(!window) ? FLAKE_CLOCK_NS(e->clock.kind) : flake_i_fast_ns(e, window);
+    }
+    /* acquire: the slow path reads safe[] by this word (LEAVE:R), and the clock after it */
+    *word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
+    const uint64_t late_ns =                      /* from the unit's start to the reading, plus the slack */
+        (uint64_t)*now_ns - e->late_from_ns - (*word >> e->time_shift) * e->unit_ns;
+    /* in another unit than the word's, or never initialised */
+    if (!FLAKE_I_LIKELY(late_ns < e->unit_plus_slack_ns)) return FLAKE_I_ELSE;
+    return flake_i_take(e, request, 0, want, *word & e->count_mask, word, out);
 }
 
 /* One copy for callers without a fast path of their own. */
