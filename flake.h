@@ -646,6 +646,8 @@ FLAKE_API flake_status flake_extend(flake_gen *, flake_why *);
  *     FLAKE_CLOSED; FLAKE_IO, FLAKE_CORRUPT: the file */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_take_over(flake_gen *, flake_why *);
 
+/* ---- draws, the calls that generate IDs ---- */
+
 /* Blocks while this unit's sequence is exhausted, up to max_wait_ms: then FLAKE_AGAIN, or
  * FLAKE_CLOCK_BACKWARDS, which boundary returns at once. Wait-free while IDs are available; with lanes lock-free. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_next(flake_gen *, uint64_t *id);
