@@ -19,7 +19,7 @@ static const int64_t a_ms = 1000000, start_ms = 1700000000000;
 typedef struct scene {
     _Atomic(int64_t) now_ns, slept_ns;
     _Atomic(int64_t) monotonic_ns; /* sleeps move it, whatever they do to now_ns */
-    _Atomic(unsigned) sleeps, trouble;
+    _Atomic(unsigned) sleeps, trouble; /* trouble: failed CHECKs of children */
     size_t n;
     uint64_t ids[60000];
 } scene;
@@ -102,20 +102,24 @@ static inline void no_id_is_repeated(void) { CHECK_EQ(repeated(), 0); }
 
 /* ---- children ---- */
 
-/* Fails the test in whichever process it is called. */
-static inline void trouble(const char *file, int line, const char *what) {
-    atomic_fetch_add(&our->trouble, 1u);
+static pid_t scene_process; /* which runs the tests */
+
+/* A CHECK that fails in whichever process fails the test. */
+static inline void scene_fail(const char *file, int line, const char *what) {
+    if (getpid() != scene_process) atomic_fetch_add(&our->trouble, 1u);
     check_fail(file, line, what);
     (void)fflush(stdout);
 }
-#define EXPECT(condition) ((condition) ? (void)0 : trouble(__FILE__, __LINE__, #condition))
+#define check_fail(file, line, what) scene_fail(file, line, what)
 
-static inline pid_t start_child(void (*run)(void)) {
+static inline pid_t fork_child(void) {
     (void)fflush(stdout);
     const pid_t child = fork();
     if (child < 0) abort();
-    if (child > 0) return child;
-    run();
+    return child;
+}
+
+static inline _Noreturn void leave_child(void) {
     (void)fflush(stdout);
     _exit(0);
 }
@@ -128,18 +132,40 @@ static inline int end_of(pid_t child) {
     return status;
 }
 
-static inline int in_child(void (*run)(void)) { return end_of(start_child(run)); }
+static inline bool is_child(pid_t child) { return child == 0; }
 
-static inline void child_is_well(void (*run)(void)) { CHECK_EQ(in_child(run), 0); }
-
-static inline void child_is_killed(void (*run)(void)) {
-    const int status = in_child(run);
-    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+/* True in the child; false in its parent, when the child has ended as it should. */
+static inline bool is_child_or_ended(pid_t child, int signal_number) {
+    if (is_child(child)) return true;
+    const int status = end_of(child);
+    CHECK(signal_number ? WIFSIGNALED(status) && WTERMSIG(status) == signal_number : status == 0);
+    return false;
 }
+
+/* The block that follows runs in a child, with its parent's variables, and never returns or breaks. The child ends
+ * with it; must be killed in it; or is waited for by end_of. */
+#define SCENE_NAME_AT(line) child_of_line_##line
+#define SCENE_NAME(line)    SCENE_NAME_AT(line)
+#define SCENE_CHILD(signal_number)                             \
+    for (const pid_t SCENE_NAME(__LINE__) = fork_child();      \
+         is_child_or_ended(SCENE_NAME(__LINE__), signal_number); leave_child())
+#define IN_CHILD           SCENE_CHILD(0)
+#define IN_KILLED_CHILD    SCENE_CHILD(SIGKILL)
+#define IN_CHILD_AS(child) for ((child) = fork_child(); is_child(child); leave_child())
+
+/* The same, where a function does it. */
+static inline pid_t start_child(void (*run)(void)) {
+    pid_t child;
+    IN_CHILD_AS(child) run();
+    return child;
+}
+static inline int in_child(void (*run)(void)) { return end_of(start_child(run)); }
+static inline void child_is_well(void (*run)(void)) { IN_CHILD run(); }
+static inline void child_is_killed(void (*run)(void)) { IN_KILLED_CHILD run(); }
 
 static inline void be_killed(void) { (void)kill(getpid(), SIGKILL); }
 
-/* Lines between two processes: a process waits until the other has written, or has ended. */
+/* A line between two processes: one waits until the other has written, or has ended. */
 typedef struct wire {
     int ends[2];
 } wire;
@@ -187,6 +213,7 @@ static inline int scene_main(int argc, char **argv) {
     (void)snprintf(home, sizeof home, "%s/ids-XXXXXX", room && *room ? room : "/tmp");
     if (!mkdtemp(home)) return 1;
     our = (scene *)map_shared("scene", sizeof *our);
+    scene_process = getpid();
     if (!check_before) check_before = begin;
     if (!check_after) check_after = no_id_is_repeated;
     const int code = check_main(argc, argv);

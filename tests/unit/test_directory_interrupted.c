@@ -103,7 +103,7 @@ TEST(the_calls_leave_their_thread_cancellable) {
 }
 
 static void run_and_die(void) {
-    for (k = kinds; k < no_more; k++) EXPECT(start() == FLAKE_OK && draw_one() == FLAKE_OK);
+    for (k = kinds; k < no_more; k++) CHECK(start() == FLAKE_OK && draw_one() == FLAKE_OK);
     be_killed();
 }
 
@@ -168,7 +168,7 @@ static flake_gen *left; /* in shared memory, by a process that has died */
 static void hold_and_die(void) {
     flake_options o = options_in_scene();
     o.shared_memory = true;
-    EXPECT(flake_init(left, slot(1), &o, NULL) == FLAKE_OK);
+    CHECK_EQ(flake_init(left, slot(1), &o, NULL), FLAKE_OK);
     be_killed();
 }
 
@@ -247,8 +247,8 @@ static uint64_t last_number(void) {
 /* A child of the handler is another process: its close only drops what it inherited. */
 static void close_in_a_child(void) {
     const int before = descriptors();
-    EXPECT(shut() == FLAKE_OK);
-    EXPECT(descriptors() == before - 1);
+    CHECK_EQ(shut(), FLAKE_OK);
+    CHECK_EQ(descriptors(), before - 1);
 }
 
 /* The status for a handler whose thread writes the file, while the clock is past its horizon. */

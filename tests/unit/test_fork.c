@@ -55,7 +55,7 @@ static struct common {
 
 typedef void (*body)(void);
 
-static void by_fork(body run) { EXPECT(in_child(run) == 0); }
+static void by_fork(body run) { CHECK_EQ(in_child(run), 0); }
 
 #if defined(__linux__) && defined(SYS_clone)
 static void by_raw_clone(body run) {
@@ -72,7 +72,7 @@ static void by_raw_clone(body run) {
         run();
         _exit(0);
     }
-    EXPECT(end_of(child) == 0);
+    CHECK_EQ(end_of(child), 0);
 }
 #else
 static void by_raw_clone(body run) { by_fork(run); }
@@ -137,7 +137,7 @@ static void with_and_without_a_page(body run) {
 static void draw_by(const struct way *way, size_t count) {
     for (size_t i = 0; i < count; i++) {
         way_ids ids;
-        EXPECT(way_draw(&way[i], &ids) == FLAKE_OK && ids.n > 0);
+        CHECK(way_draw(&way[i], &ids) == FLAKE_OK && ids.n > 0);
         way_note(way[i].family, &ids);
     }
 }
@@ -148,7 +148,7 @@ static void draw_all(unsigned times) {
 
 static void make(unsigned who, bool again) {
     const ways_setup w = {.who = who, .again = again};
-    EXPECT(ways_make(&w) == 0);
+    CHECK_EQ(ways_make(&w), 0);
 }
 
 static void all_is_refused(void) {
@@ -157,15 +157,15 @@ static void all_is_refused(void) {
     for (unsigned i = 0; i < ways_count; i++) {
         way_ids ids;
         const flake_status outcome = way_draw(&all_ways[i], &ids);
-        if (outcome != FLAKE_FORKED) trouble(__FILE__, __LINE__, all_ways[i].name);
-        EXPECT(!ids.left_ids);
+        if (outcome != FLAKE_FORKED) check_fail(__FILE__, __LINE__, all_ways[i].name);
+        CHECK(!ids.left_ids);
     }
-    EXPECT(sno_snapshot_take(&ways.sno, &sno_at) == FLAKE_FORKED);
-    EXPECT(sno_with_time(&ways.sno, 7, 1700000000000, &id) == FLAKE_FORKED);
-    EXPECT(flake_retry_ns(&ways.gen) == INT64_MAX);
-    EXPECT(flake_retry_ns(&ways.wide) == INT64_MAX);
-    EXPECT(flake_retry_ns(&ways.sno.gen) == INT64_MAX);
-    EXPECT(flake_available(&ways.gen) == 0);
+    CHECK_EQ(sno_snapshot_take(&ways.sno, &sno_at), FLAKE_FORKED);
+    CHECK_EQ(sno_with_time(&ways.sno, 7, 1700000000000, &id), FLAKE_FORKED);
+    CHECK_EQ(flake_retry_ns(&ways.gen), INT64_MAX);
+    CHECK_EQ(flake_retry_ns(&ways.wide), INT64_MAX);
+    CHECK_EQ(flake_retry_ns(&ways.sno.gen), INT64_MAX);
+    CHECK_EQ(flake_available(&ways.gen), 0);
 }
 
 /* ---- each continues with its own numbers ---- */
@@ -193,7 +193,7 @@ static void each_start_is_refused_and_goes_on(void) {
         starters[i](go_on_and_fork);
         draw_all(1); /* the parent, too */
     }
-    EXPECT(our->n > 1000);
+    CHECK(our->n > 1000);
 }
 
 TEST(parents_and_children_share_no_id) {
@@ -208,24 +208,24 @@ static void reinit_with_the_parents_ids(void) {
     const flake_node node = ways_flake_node(&w);
     flake_options o = ways_flake_options(&w, 99, 120), wide = ways_wide_options(&w);
     const flake_options s = ways_sno_options();
-    EXPECT(flake_reinit_after_fork(&ways.gen, node, &o, NULL) == FLAKE_NODE_OVERLAP);
-    EXPECT(flake_reinit_after_fork(&ways.lanes, flake_node_fixed(NULL, 0), NULL, NULL) == FLAKE_OK);
-    EXPECT(flake_reinit_after_fork(&ways.wide, ways_wide_node(&w), &wide, NULL) ==
+    CHECK_EQ(flake_reinit_after_fork(&ways.gen, node, &o, NULL), FLAKE_NODE_OVERLAP);
+    CHECK_EQ(flake_reinit_after_fork(&ways.lanes, flake_node_fixed(NULL, 0), NULL, NULL), FLAKE_OK);
+    CHECK(flake_reinit_after_fork(&ways.wide, ways_wide_node(&w), &wide, NULL) ==
            FLAKE_NODE_OVERLAP);
-    EXPECT(sno_reinit_after_fork(&ways.sno, flake_node_fixed(NULL, parents.partition), &parents, &s,
+    CHECK(sno_reinit_after_fork(&ways.sno, flake_node_fixed(NULL, parents.partition), &parents, &s,
                                  NULL) == FLAKE_NODE_OVERLAP);
-    EXPECT(flake_reinit_after_fork(&ways.gen, flake_node_fixed(NULL, 2000), &o, NULL) ==
+    CHECK(flake_reinit_after_fork(&ways.gen, flake_node_fixed(NULL, 2000), &o, NULL) ==
            FLAKE_NODE_RANGE);
     o.seq_min = 100; /* the first number outside this generator's range */
-    EXPECT(flake_reinit_after_fork(&ways.gen, node, &o, NULL) == FLAKE_OK);
+    CHECK_EQ(flake_reinit_after_fork(&ways.gen, node, &o, NULL), FLAKE_OK);
     for (unsigned i = 0; i < way_halves; i++) { /* shards are closed, and made anew */
-        EXPECT(flake_reinit_after_fork(&ways.shards[i], flake_node_fixed(NULL, 9), &o, NULL) ==
+        CHECK(flake_reinit_after_fork(&ways.shards[i], flake_node_fixed(NULL, 9), &o, NULL) ==
                FLAKE_INVALID);
-        EXPECT(sno_reinit_after_fork(&ways.sno_shards[i], flake_node_fixed(NULL, 9), NULL, &s,
+        CHECK(sno_reinit_after_fork(&ways.sno_shards[i], flake_node_fixed(NULL, 9), NULL, &s,
                                      NULL) == FLAKE_INVALID);
     }
-    EXPECT(sno_reinit_after_fork(&ways.sno, flake_node_none(), NULL, NULL, NULL) == FLAKE_OK);
-    EXPECT(sno_gen_partition(&ways.sno) != parents.partition);
+    CHECK_EQ(sno_reinit_after_fork(&ways.sno, flake_node_none(), NULL, NULL, NULL), FLAKE_OK);
+    CHECK(sno_gen_partition(&ways.sno) != parents.partition);
 }
 
 static void refusals_of_reinit(void) {
@@ -234,10 +234,10 @@ static void refusals_of_reinit(void) {
     const flake_options o = ways_flake_options(&w, 0, 99);
     flake_gen never = {0};
     make(0, false);
-    EXPECT(flake_reinit_after_fork(&ways.gen, node, &o, NULL) == FLAKE_INVALID); /* no fork */
-    EXPECT(flake_reinit_after_fork(&never, node, &o, NULL) == FLAKE_INVALID);
-    EXPECT(flake_reinit_after_fork(&ways.wide, node, &o, NULL) == FLAKE_INVALID);
-    EXPECT(sno_reinit_after_fork(&ways.sno, flake_node_none(), NULL, NULL, NULL) == FLAKE_INVALID);
+    CHECK_EQ(flake_reinit_after_fork(&ways.gen, node, &o, NULL), FLAKE_INVALID); /* no fork */
+    CHECK_EQ(flake_reinit_after_fork(&never, node, &o, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_reinit_after_fork(&ways.wide, node, &o, NULL), FLAKE_INVALID);
+    CHECK_EQ(sno_reinit_after_fork(&ways.sno, flake_node_none(), NULL, NULL, NULL), FLAKE_INVALID);
     by_fork(reinit_with_the_parents_ids);
     draw_all(1);
 }
@@ -275,9 +275,9 @@ static flake_status draw_one(unsigned kind, uint32_t *seq) {
     }
     status = kind == WIDE ? flake128_try(&ways.wide, &wide) : flake_try(&ways.gen, &id);
     if (status != FLAKE_OK) return status;
-    EXPECT((kind == WIDE ? flake128_decompose(&flake_layout_boundary, &wide, &parts)
+    CHECK((kind == WIDE ? flake128_decompose(&flake_layout_boundary, &wide, &parts)
                          : flake_decompose(&flake_layout_idgen, id, &parts)) == FLAKE_OK);
-    EXPECT(parts.node == (kind == WIDE ? 1 : 2));
+    CHECK(parts.node == (kind == WIDE ? 1 : 2));
     *seq = parts.seq;
     return FLAKE_OK;
 }
@@ -291,20 +291,20 @@ static void may_have_those_beside(void) {
     for (unsigned kind = 0; kind < kinds; kind++) {
         uint32_t seq = 0;
         for (size_t i = 0; i < (kind == SNOS ? 8 : 6); i++) /* a pool's bounds in either order */
-            EXPECT(init(kind, true, 1, shared[i][0], shared[i][1]) == FLAKE_NODE_OVERLAP);
-        EXPECT(draw_one(kind, &seq) == FLAKE_FORKED);
-        EXPECT(init(kind, true, 1, beside[0], beside[1]) == FLAKE_OK);
-        EXPECT(draw_one(kind, &seq) == FLAKE_OK && seq == beside[0]);
+            CHECK_EQ(init(kind, true, 1, shared[i][0], shared[i][1]), FLAKE_NODE_OVERLAP);
+        CHECK_EQ(draw_one(kind, &seq), FLAKE_FORKED);
+        CHECK_EQ(init(kind, true, 1, beside[0], beside[1]), FLAKE_OK);
+        CHECK(draw_one(kind, &seq) == FLAKE_OK && seq == beside[0]);
     }
 }
 
 static void another_may_have_the_same(void) {
-    for (unsigned kind = 0; kind < kinds; kind++) EXPECT(init(kind, true, 2, 100, 199) == FLAKE_OK);
+    for (unsigned kind = 0; kind < kinds; kind++) CHECK_EQ(init(kind, true, 2, 100, 199), FLAKE_OK);
 }
 
 static void a_range_in_the_middle(void) {
     for (unsigned kind = 0; kind < kinds; kind++)
-        EXPECT(init(kind, false, 1, 100, 199) == FLAKE_OK);
+        CHECK_EQ(init(kind, false, 1, 100, 199), FLAKE_OK);
     beside[0] = 50, beside[1] = 99;
     by_fork(may_have_those_beside);
     beside[0] = 200, beside[1] = 203;
@@ -326,11 +326,11 @@ static void draw_from_dir(uint64_t number) {
     sno_id of_sno;
     pass_ms(4); /* the unit in which they start */
     for (unsigned i = 0; i < 20; i++) {
-        EXPECT(flake_next(&of_dir, &id) == FLAKE_OK && sno_next(&sno_of_dir, 0, &of_sno) == FLAKE_OK);
+        CHECK(flake_next(&of_dir, &id) == FLAKE_OK && sno_next(&sno_of_dir, 0, &of_sno) == FLAKE_OK);
         note(id);
         note((uint64_t)sno_partition(of_sno) << 48 ^ sno_key(of_sno) ^ (uint64_t)1 << 63);
     }
-    EXPECT(flake_gen_node(&of_dir) == number && sno_gen_partition(&sno_of_dir) == number + 100);
+    CHECK(flake_gen_node(&of_dir) == number && sno_gen_partition(&sno_of_dir) == number + 100);
 }
 
 /* The lowest numbers that its ancestors, and siblings that live, do not have. */
@@ -339,15 +339,15 @@ static void take_free_numbers(void) {
     sno_id of_sno;
     const int before = descriptors();
     const uint64_t parents = flake_gen_node(&of_dir);
-    EXPECT(flake_try(&of_dir, &id) == FLAKE_FORKED);
-    EXPECT(sno_try(&sno_of_dir, 0, &of_sno) == FLAKE_FORKED);
-    EXPECT(flake_extend(&of_dir, NULL) == FLAKE_INVALID);
-    EXPECT(flake_reinit_after_fork(&of_dir, flake_node_fixed(our_folder, parents), NULL, NULL) ==
+    CHECK_EQ(flake_try(&of_dir, &id), FLAKE_FORKED);
+    CHECK_EQ(sno_try(&sno_of_dir, 0, &of_sno), FLAKE_FORKED);
+    CHECK_EQ(flake_extend(&of_dir, NULL), FLAKE_INVALID);
+    CHECK(flake_reinit_after_fork(&of_dir, flake_node_fixed(our_folder, parents), NULL, NULL) ==
            FLAKE_IN_USE); /* it has dropped what it inherited, and its parent has the number */
-    EXPECT(flake_reinit_after_fork(&of_dir, flake_node_any(our_folder, 0, 9), NULL, NULL) == FLAKE_OK);
-    EXPECT(sno_reinit_after_fork(&sno_of_dir, flake_node_any(our_folder, 100, 109), NULL, NULL, NULL) ==
+    CHECK_EQ(flake_reinit_after_fork(&of_dir, flake_node_any(our_folder, 0, 9), NULL, NULL), FLAKE_OK);
+    CHECK(sno_reinit_after_fork(&sno_of_dir, flake_node_any(our_folder, 100, 109), NULL, NULL, NULL) ==
            FLAKE_OK);
-    EXPECT(descriptors() == before);
+    CHECK_EQ(descriptors(), before);
     draw_from_dir(parents + 1);
 }
 
@@ -355,22 +355,22 @@ static void take_free_numbers_and_fork(void) {
     take_free_numbers();
     by_fork(take_free_numbers);
     draw_from_dir(1);
-    EXPECT(flake_close(&of_dir, NULL) == FLAKE_OK && flake_close(&sno_of_dir.gen, NULL) == FLAKE_OK);
+    CHECK(flake_close(&of_dir, NULL) == FLAKE_OK && flake_close(&sno_of_dir.gen, NULL) == FLAKE_OK);
 }
 
 static void children_take_numbers_of_a_directory(void) {
     const flake_options o = options_of_flake(0, 0, scene_clock, NULL);
     const flake_options s = options_of_sno(scene_clock, NULL);
-    EXPECT(flake_init(&of_dir, flake_node_any(our_folder, 0, 9), &o, NULL) == FLAKE_OK);
-    EXPECT(sno_init(&sno_of_dir, flake_node_any(our_folder, 100, 109), NULL, &s, NULL) == FLAKE_OK);
+    CHECK_EQ(flake_init(&of_dir, flake_node_any(our_folder, 0, 9), &o, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init(&sno_of_dir, flake_node_any(our_folder, 100, 109), NULL, &s, NULL), FLAKE_OK);
     for (unsigned i = 0; i < starters_count; i++) {
         draw_from_dir(0);
         starters[i](take_free_numbers_and_fork);
         pass_ms(10000); /* after the horizons of children that ended without a close */
     }
     draw_from_dir(0);
-    EXPECT(flake_close(&of_dir, NULL) == FLAKE_OK && flake_close(&sno_of_dir.gen, NULL) == FLAKE_OK);
-    EXPECT(our->n > 200);
+    CHECK(flake_close(&of_dir, NULL) == FLAKE_OK && flake_close(&sno_of_dir.gen, NULL) == FLAKE_OK);
+    CHECK(our->n > 200);
 }
 
 TEST(children_take_other_numbers_of_the_directory) {
@@ -391,7 +391,7 @@ static void exec_in_between(void) {
             (void)execv("/bin/true", arguments);
             _exit(0);
         }
-        EXPECT(child > 0 && waitpid(child, &status, 0) == child && status == 0);
+        CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
         draw_all(1);
     }
 }
@@ -417,12 +417,12 @@ static void *draw_meanwhile(void *unused) {
 static void be_refused_and_go_on(void) {
     uint64_t id;
     flake_parts parts;
-    EXPECT(flake_try(&common_gen, &id) == FLAKE_FORKED);
-    EXPECT(flake_next(&common_gen, &id) == FLAKE_FORKED);
-    EXPECT(flake_reinit_after_fork(&common_gen, flake_node_fixed(NULL, 1), &at_once, NULL) == FLAKE_OK);
+    CHECK_EQ(flake_try(&common_gen, &id), FLAKE_FORKED);
+    CHECK_EQ(flake_next(&common_gen, &id), FLAKE_FORKED);
+    CHECK_EQ(flake_reinit_after_fork(&common_gen, flake_node_fixed(NULL, 1), &at_once, NULL), FLAKE_OK);
     for (unsigned i = 0; i < 100; i++) {
-        EXPECT(flake_next(&common_gen, &id) == FLAKE_OK);
-        EXPECT(flake_decompose(&flake_gen_options(&common_gen)->layout, id, &parts) == FLAKE_OK &&
+        CHECK_EQ(flake_next(&common_gen, &id), FLAKE_OK);
+        CHECK(flake_decompose(&flake_gen_options(&common_gen)->layout, id, &parts) == FLAKE_OK &&
                parts.node == 1);
     }
 }
@@ -459,8 +459,8 @@ static unsigned place_in_family;
 
 static void tell_partition(void) {
     const sno_id id = sno_generate(1);
-    EXPECT(!sno_is_zero(id));
-    EXPECT(sno_partition(sno_generate(2)) == sno_partition(id));
+    CHECK(!sno_is_zero(id));
+    CHECK_EQ(sno_partition(sno_generate(2)), sno_partition(id));
     common->partitions[place_in_family] = sno_partition(id);
 }
 
@@ -502,7 +502,7 @@ static void forget_the_family(void) {
 static uint16_t first_of_a_family(void) {
     uint16_t partition = 0;
     forget_the_family();
-    EXPECT(sno_i_take_partition(&partition) == FLAKE_OK);
+    CHECK_EQ(sno_i_take_partition(&partition), FLAKE_OK);
     return partition;
 }
 
@@ -544,16 +544,16 @@ static void take_after_bumps(void) {
     forget_the_family();
     random_script.is_on = true;
     random_script.next = 0x0101;
-    EXPECT(sno_i_take_partition(&before) == FLAKE_OK);
+    CHECK_EQ(sno_i_take_partition(&before), FLAKE_OK);
     for (unsigned bump = 1; bump <= 70; bump++) {
         flake_machine_cloned();
         random_script.next = (uint16_t)(0x0101 + 0x0333 * bump);
-        EXPECT(sno_i_take_partition(&partition) == FLAKE_OK);
-        EXPECT(partition != (uint16_t)(before + 1)); /* what a clone would take */
+        CHECK_EQ(sno_i_take_partition(&partition), FLAKE_OK);
+        CHECK(partition != (uint16_t)(before + 1)); /* what a clone would take */
         random_script.next ^= 0x5555;
         for (unsigned i = 1; i < 4; i++) {
-            EXPECT(sno_i_take_partition(&next) == FLAKE_OK);
-            EXPECT(next == (uint16_t)(partition + i));
+            CHECK_EQ(sno_i_take_partition(&next), FLAKE_OK);
+            CHECK_EQ(next, (uint16_t)(partition + i));
         }
         before = next;
     }
@@ -566,8 +566,8 @@ static void bump_and_draw(void) {
     flake_gen gen;
     uint64_t id;
     bump_all();
-    EXPECT(!sno_is_zero(sno_generate(1)));
-    EXPECT(flake_init(&gen, flake_node_fixed(NULL, 0), &at_once, NULL) == FLAKE_OK &&
+    CHECK(!sno_is_zero(sno_generate(1)));
+    CHECK(flake_init(&gen, flake_node_fixed(NULL, 0), &at_once, NULL) == FLAKE_OK &&
            flake_next(&gen, &id) == FLAKE_OK);
 }
 
@@ -577,7 +577,7 @@ static unsigned mappings_before, forks_to_come;
 static void fork_on_and_draw(void) {
     bump_and_draw();
     if (forks_to_come-- > 0) by_fork(fork_on_and_draw);
-    else EXPECT(under_tsan || mappings() < mappings_before + a_few);
+    else CHECK(under_tsan || mappings() < mappings_before + a_few);
 }
 
 /* Neither an invalidation nor a fork leaks a page. */
@@ -611,7 +611,7 @@ TEST(the_fork_page_is_in_use) {
 static char *three_pages;
 static void find_the_second_page_wiped(void) {
     const size_t size = (size_t)sysconf(_SC_PAGESIZE);
-    EXPECT(three_pages[0] == 7 && three_pages[size] == 0 && three_pages[2 * size] == 7);
+    CHECK(three_pages[0] == 7 && three_pages[size] == 0 && three_pages[2 * size] == 7);
 }
 
 /* The next page has the program's own variables. */
@@ -634,10 +634,10 @@ static void begin_anew(void) {
     forget_the_family();
     memset((void *)&sno_i_default, 0, sizeof sno_i_default);
     errno = EDOM;
-    EXPECT(flake_init(&gen, flake_node_fixed(NULL, 0), &at_once, NULL) == FLAKE_OK &&
+    CHECK(flake_init(&gen, flake_node_fixed(NULL, 0), &at_once, NULL) == FLAKE_OK &&
            flake_next(&gen, &id) == FLAKE_OK);
-    EXPECT(!sno_is_zero(sno_generate(1)));
-    EXPECT(errno == EDOM);
+    CHECK(!sno_is_zero(sno_generate(1)));
+    CHECK_EQ(errno, EDOM);
 }
 
 TEST(first_calls_leave_errno_alone) { with_and_without_a_page(begin_anew); }
@@ -726,7 +726,7 @@ TEST(bumps_from_many_threads) {
 static void part_from_the_family(void) {
     struct sno_i_family *family = atomic_load(&sno_i_partitions.family);
     const struct sno_i_family copy = *family;
-    EXPECT(mmap(family, sizeof *family, PROT_READ | PROT_WRITE,
+    CHECK(mmap(family, sizeof *family, PROT_READ | PROT_WRITE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == (void *)family);
     *family = copy;
 }
@@ -737,7 +737,7 @@ static void draw_as_a_clone(void) {
     tell_partition();
     place_in_family += 16;
     by_fork(tell_partition); /* a family again */
-    EXPECT(common->partitions[place_in_family] != common->partitions[place_in_family - 16]);
+    CHECK(common->partitions[place_in_family] != common->partitions[place_in_family - 16]);
 }
 
 /* Two clones that wake at different times are two families; they meet only by chance. */
@@ -764,7 +764,7 @@ TEST(relatives_that_bump_stay_relatives) {
         place_in_family = 0;
         bump_and_tell();
         for (unsigned i = 0; i < 20; i++)
-            for (unsigned k = 0; k < i; k++) EXPECT(common->partitions[i] != common->partitions[k]);
+            for (unsigned k = 0; k < i; k++) CHECK(common->partitions[i] != common->partitions[k]);
     }
 }
 
@@ -783,9 +783,9 @@ static void bump_while_the_first_is_drawn(void) {
         const sno_id drawn = sno_generate(1);
         is_done = readings_before_the_bump != 0;
         readings_before_the_bump = 0;
-        EXPECT(!sno_is_zero(drawn));
-        EXPECT(sno_partition(drawn) == sno_partition(sno_generate(1)));
-        EXPECT(!is_done || n > 1);
+        CHECK(!sno_is_zero(drawn));
+        CHECK_EQ(sno_partition(drawn), sno_partition(sno_generate(1)));
+        CHECK(!is_done || n > 1);
     }
 }
 
@@ -797,8 +797,8 @@ static uint64_t parents_owner_id;
 
 static void have_an_owner_id_of_its_own(void) {
     const uint64_t owner_id = flake_i_process_owner_id();
-    EXPECT(owner_id && owner_id != parents_owner_id);
-    EXPECT(flake_i_process_owner_id() == owner_id);
+    CHECK(owner_id && owner_id != parents_owner_id);
+    CHECK_EQ(flake_i_process_owner_id(), owner_id);
 }
 
 TEST(a_bump_leaves_a_process_what_it_holds) {
