@@ -8,10 +8,10 @@
 #define PROCESS_SCENE_H
 
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <time.h>
 #define REAL_SLEEP /* replaced by what follows */
 #include "support.h"
+#include "children.h"
 #include "disk.h"
 
 static const int64_t a_ms = 1000000, start_ms = 1700000000000;
@@ -25,6 +25,16 @@ typedef struct scene {
 } scene;
 
 static scene *our;
+static pid_t scene_process; /* which runs the tests */
+
+/* A CHECK that fails in whichever process fails the test. */
+static inline void scene_fail(const char *file, int line, const char *what) {
+    if (getpid() != scene_process) atomic_fetch_add(&our->trouble, 1u);
+    check_fail(file, line, what);
+    (void)fflush(stdout);
+}
+#define check_fail(file, line, what) scene_fail(file, line, what)
+
 static void (*on_sleep)(int64_t ns); /* NULL: the clock moves by the requested time */
 
 static inline int64_t scene_clock(void *user) {
@@ -98,70 +108,13 @@ static inline void note(uint64_t id) {
 
 static inline size_t repeated(void) { return count_duplicates(our->ids, our->n); }
 
-static inline void no_id_is_repeated(void) { CHECK_EQ(repeated(), 0); }
+/* At the end of each scene. */
+static inline void no_id_is_repeated(void) {
+    CHECK_EQ(repeated(), 0);
+    CHECK_EQ(atomic_exchange(&our->trouble, 0u), 0);
+}
 
 /* ---- children ---- */
-
-static pid_t scene_process; /* which runs the tests */
-
-/* A CHECK that fails in whichever process fails the test. */
-static inline void scene_fail(const char *file, int line, const char *what) {
-    if (getpid() != scene_process) atomic_fetch_add(&our->trouble, 1u);
-    check_fail(file, line, what);
-    (void)fflush(stdout);
-}
-#define check_fail(file, line, what) scene_fail(file, line, what)
-
-static inline pid_t fork_child(void) {
-    (void)fflush(stdout);
-    const pid_t child = fork();
-    if (child < 0) abort();
-    return child;
-}
-
-static inline _Noreturn void leave_child(void) {
-    (void)fflush(stdout);
-    _exit(0);
-}
-
-/* Its status by wait. */
-static inline int end_of(pid_t child) {
-    int status = -1;
-    CHECK_EQ(waitpid(child, &status, 0), child);
-    CHECK_EQ(atomic_load(&our->trouble), 0);
-    return status;
-}
-
-static inline bool is_child(pid_t child) { return child == 0; }
-
-/* True in the child; false in its parent, when the child has ended as it should. */
-static inline bool is_child_or_ended(pid_t child, int signal_number) {
-    if (is_child(child)) return true;
-    const int status = end_of(child);
-    CHECK(signal_number ? WIFSIGNALED(status) && WTERMSIG(status) == signal_number : status == 0);
-    return false;
-}
-
-/* The block that follows runs in a child, with its parent's variables, and never returns or breaks. The child ends
- * with it; must be killed in it; or is waited for by end_of. */
-#define SCENE_NAME_AT(line) child_of_line_##line
-#define SCENE_NAME(line)    SCENE_NAME_AT(line)
-#define SCENE_CHILD(signal_number)                             \
-    for (const pid_t SCENE_NAME(__LINE__) = fork_child();      \
-         is_child_or_ended(SCENE_NAME(__LINE__), signal_number); leave_child())
-#define IN_CHILD           SCENE_CHILD(0)
-#define IN_KILLED_CHILD    SCENE_CHILD(SIGKILL)
-#define IN_CHILD_AS(child) for ((child) = fork_child(); is_child(child); leave_child())
-
-/* The same, where a function does it. */
-static inline pid_t start_child(void (*run)(void)) {
-    pid_t child;
-    IN_CHILD_AS(child) run();
-    return child;
-}
-static inline int in_child(void (*run)(void)) { return end_of(start_child(run)); }
-static inline void child_is_well(void (*run)(void)) { IN_CHILD run(); }
-static inline void child_is_killed(void (*run)(void)) { IN_KILLED_CHILD run(); }
 
 static inline void be_killed(void) { (void)kill(getpid(), SIGKILL); }
 

@@ -323,7 +323,7 @@ TEST(runs_that_end_anywhere_repeat_nothing) {
         for (int run = 0; run < 25; run++) {
             const size_t had = our->n;
             (void)random_next(&random_state);
-            (void)in_child(run_and_end_somehow);
+            (void)end_of(begin_child(run_and_end_somehow));
             (void)random_next(&random_state);
             random_state ^= (uint64_t)run << 32;
             refused_runs += our->n == had;

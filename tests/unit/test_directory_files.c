@@ -746,9 +746,9 @@ static void fork_while_a_generator_is_open(void) {
 TEST(a_child_with_its_parents_pid_has_not_its_number) {
     if (!flake_i_fork_page()) return; /* here only the pid distinguishes them */
     pid_of_all = 42;
-    child_is_well(fork_while_a_generator_is_open);
+    in_child(fork_while_a_generator_is_open);
     has_no_random_bytes = true;
-    child_is_well(fork_while_a_generator_is_open);
+    in_child(fork_while_a_generator_is_open);
     has_no_random_bytes = false;
     pid_of_all = 0;
 }

@@ -679,7 +679,7 @@ static void take_a_step(void) {
     case 5: flake_machine_cloned(); break;
     case 6:
     case 7:
-        if (depth < 3) (void)in_child(take_some_steps_one_deeper);
+        if (depth < 3) (void)end_of(begin_child(take_some_steps_one_deeper));
         (void)random_next(&random_state);
         break;
     case 8:
@@ -712,7 +712,7 @@ TEST(any_order_of_forks_clones_and_closes_repeats_nothing) {
         begin();
         random_state = seed * 0x9e3779b97f4a7c15;
         depth = 0;
-        (void)in_child(take_some_steps_one_deeper);
+        (void)end_of(begin_child(take_some_steps_one_deeper));
         all_ids += our->n;
         CHECK_EQ(repeated(), 0);
         if (check_failures) printf("  seed %" PRIu64 "\n", seed);
@@ -761,7 +761,7 @@ static void claim_again_and_again(void) {
 
 static void start_one(void) {
     (void)random_next(&random_state);
-    (void)start_child(claim_again_and_again);
+    (void)begin_child(claim_again_and_again);
 }
 
 TEST(no_two_of_a_crowd_hold_one_number) {

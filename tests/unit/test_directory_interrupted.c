@@ -117,7 +117,7 @@ static void init_is_not_cancelled(bool waits) {
             if (waits) {
                 const struct kind *const current = k;
                 pass_ms(10000);
-                child_is_killed(run_and_die);
+                IN_KILLED_CHILD run_and_die();
                 k = current;
             }
             atomic_store(&our->sleeps, 0u);
@@ -181,7 +181,7 @@ TEST(a_take_over_is_not_cancelled) {
     for (int call = 1; cancelled && !check_failures; call++) {
         const int open_before = descriptors();
         pass_ms(10000);
-        child_is_killed(hold_and_die);
+        IN_KILLED_CHILD hold_and_die();
         cancelled = cancelled_at(call, take_over);
         CHECK_EQ(flake_extend(left, NULL), FLAKE_OK);
         CHECK_EQ(draw_from(left), FLAKE_OK);
@@ -269,7 +269,7 @@ static void draw_in_between(int signal_number) {
         CHECK_EQ(id, 0);
     } else CHECK(sno_is_zero(next_sno(&sno, 0)));
     CHECK_EQ(last_number(), written);
-    child_is_well(close_in_a_child);
+    in_child(close_in_a_child);
     on_sleep = NULL;
     on_call = raise_here;
 }

@@ -237,7 +237,7 @@ static int peer_main(char **argv) {
 /* As a fork or as a peer. */
 static int as_other(bool fork_only, const char *role) {
     role_at_hand = role;
-    return in_child(fork_only ? be_a_fork : be_a_peer);
+    return end_of(begin_child(fork_only ? be_a_fork : be_a_peer));
 }
 
 static void other_plays(bool fork_only, const char *role) { CHECK_EQ(as_other(fork_only, role), 0); }
@@ -369,7 +369,7 @@ TEST(killed_at_each_call_of_an_extension) {
 
 TEST(killed_at_each_call_of_a_take_over) {
     begin_shared();
-    child_is_killed(holds_draws_and_is_killed);
+    IN_KILLED_CHILD holds_draws_and_is_killed();
     for (int kill_at = 1; kill_at < 24; kill_at++) {
         pass_ms(1000);
         IN_KILLED_CHILD {
@@ -458,7 +458,7 @@ TEST(a_run_in_between_ends_the_generator_before_it) {
     for (int fork_only = 0; fork_only < 2; fork_only++) {
         begin_shared();
         CHECK(WIFSIGNALED(as_other(fork_only, "holds_draws_and_is_killed")));
-        child_is_well(another_run);
+        in_child(another_run);
         other_plays(fork_only, "finds_another_runs_file");
         CHECK_EQ(repeated(), 0);
         CHECK(our->n > 4090);
@@ -548,7 +548,7 @@ TEST(no_process_takes_over_from_a_holder_that_closes) {
 
 TEST(of_two_that_take_over_at_once_one_does) {
     begin_shared();
-    child_is_killed(holds_draws_and_is_killed);
+    IN_KILLED_CHILD holds_draws_and_is_killed();
     trap = (struct trap){.name = "read", .act = let_another_try}; /* the file is locked */
     CHECK_EQ(take_it_over(), FLAKE_OK);
     CHECK(trap.calls > 0);
@@ -581,7 +581,7 @@ static void take_a_step(void) {
     case 3: (void)flake_close(&all->gen, NULL); break;
     case 4:
     case 5:
-        if (depth < 2) (void)in_child(take_some_steps_one_deeper);
+        if (depth < 2) (void)end_of(begin_child(take_some_steps_one_deeper));
         (void)random_next(&random_state);
         break;
     case 6:

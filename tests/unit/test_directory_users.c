@@ -27,7 +27,7 @@ static void become_and_do(void) {
 static pid_t start_as(uid_t user, void (*part)(void)) {
     as_user = user;
     to_do = part;
-    return start_child(become_and_do);
+    return begin_child(become_and_do);
 }
 
 static int as(uid_t user, void (*part)(void)) { return end_of(start_as(user, part)); }
