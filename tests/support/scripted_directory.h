@@ -61,6 +61,12 @@ static inline flake_status draw_from(flake_gen *g) {
     return status;
 }
 
+/* Begins a run with number n, whose first ID is drawn. */
+static inline void run(flake_gen *g, uint64_t n) {
+    CHECK_EQ(init_slot(g, n), FLAKE_OK);
+    CHECK_EQ(draw_from(g), FLAKE_OK);
+}
+
 static inline flake_status draw_sno(sno_gen *g) {
     sno_id id;
     const flake_status status = sno_next(g, 0, &id);

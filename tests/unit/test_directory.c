@@ -224,8 +224,7 @@ TEST(callers_that_wait_for_days_leave_a_file_that_is_read) {
     for (int i = 0; i < 2; i++) { /* a crash, a close */
         bool pointless = false;
         begin();
-        CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
-        CHECK_EQ(draw_from(&gen), FLAKE_OK);
+        run(&gen, 1);
         CHECK_EQ(flake_i_admit(&gen.claim, scene_ns() + ten_days_ns, &pointless), FLAKE_AGAIN);
         const uint64_t written = record_of(1).number;
         pass_ms(1);
@@ -446,8 +445,7 @@ TEST(a_number_that_becomes_free_is_taken) {
             flake_options o = options_in_scene();
             begin();
             o.claim_wait_ms = 5000;
-            CHECK_EQ(init_slot(&other, 1), FLAKE_OK);
-            CHECK_EQ(draw_from(&other), FLAKE_OK);
+            run(&other, 1);
             on_sleep = close_the_other;
             const unsigned naps = naps_to_close;
             CHECK_EQ(init_with(&gen, is_range ? range(1, 1) : slot(1), o), FLAKE_OK);
@@ -554,8 +552,7 @@ TEST(a_range_on_a_full_disk_has_the_numbers_that_have_files) {
 static void remove_0(void) { CHECK_EQ(unlink(path_of("0.slot")), 0); }
 
 TEST(a_free_file_that_is_removed_during_a_scan_is_made_anew) {
-    CHECK_EQ(init_slot(&gen, 0), FLAKE_OK);
-    CHECK_EQ(draw_from(&gen), FLAKE_OK);
+    run(&gen, 0);
     close_it(&gen);
     pass_ms(10);
     trap = (struct trap){.name = "open", .from = 2, .n = 1, .act = remove_0}; /* the scan has looked at the file */
@@ -730,8 +727,7 @@ TEST(a_clock_set_back_across_the_restart_is_refused) {
             move_to_ns(start_ms * a_ms - (end == CRASHED));
             if (end == CRASHED) refused(init_slot(&gen, 1), FLAKE_CLOCK_BACKWARDS); /* a ns is enough */
             move_to_ns(start_ms * a_ms);
-            CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
-            CHECK_EQ(draw_from(&gen), FLAKE_OK);
+            run(&gen, 1);
         }
 }
 
@@ -747,8 +743,7 @@ TEST(a_clock_set_back_while_a_crash_is_waited_out) {
     CHECK_EQ(atomic_load(&our->sleeps), 1);
     on_sleep = NULL;
     move_to_ns(start_ms * a_ms);
-    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
-    CHECK_EQ(draw_from(&gen), FLAKE_OK);
+    run(&gen, 1);
 }
 
 TEST(too_long_a_downtime_is_refused) {

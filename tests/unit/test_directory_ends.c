@@ -57,8 +57,7 @@ TEST(a_write_that_failed_is_tried_again_soon) {
 /* Closed, but not recorded: the next holder waits for the horizon, as after a crash. */
 TEST(a_close_that_cannot_write_closes_all_the_same) {
     uint64_t id;
-    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
-    CHECK_EQ(draw_from(&gen), FLAKE_OK);
+    run(&gen, 1);
     const int64_t horizon_ns = horizon_of(1);
     const int before = descriptors();
     disk_fail(1, 1000000);
@@ -167,9 +166,9 @@ static void pause_before(const volatile void *at) {
 
 static void sleep_beside_others(int64_t ns) { atomic_fetch_add(&our->now_ns, ns); }
 
-static pthread_t begin_thread(void *(*run)(void *), void *with) {
+static pthread_t begin_thread(void *(*body)(void *), void *with) {
     pthread_t thread;
-    if (pthread_create(&thread, NULL, run, with) != 0) abort();
+    if (pthread_create(&thread, NULL, body, with) != 0) abort();
     return thread;
 }
 
@@ -269,8 +268,7 @@ static void *extend_and_draw(void *unused) {
 static void let_a_thread_use_it(void) { (void)pthread_join(begin_thread(extend_and_draw, NULL), NULL); }
 
 TEST(beside_a_close_a_thread_writes_nothing) {
-    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
-    CHECK_EQ(draw_from(&gen), FLAKE_OK);
+    run(&gen, 1);
     pass_ms(10000); /* past the horizon: a draw or extend would write */
     trap = (struct trap){.act = let_a_thread_use_it};
     CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);

@@ -116,8 +116,7 @@ TEST(a_program_may_change_its_root_and_user) {
     }
     CHECK_EQ((mkdir)(path_of("cage"), 0700), 0);
     IN_CHILD {
-        CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
-        CHECK_EQ(draw_from(&gen), FLAKE_OK);
+        run(&gen, 1);
         CHECK(chroot(path_of("cage")) == 0 && chdir("/") == 0);
         CHECK(setgid(65534) == 0 && setuid(65534) == 0);
         for (int i = 0; i < 10; i++, pass_ms(2000)) CHECK_EQ(draw_from(&gen), FLAKE_OK);
@@ -349,8 +348,7 @@ TEST(a_call_that_fails_for_a_while_loses_nothing) {
 /* A daemon closes all descriptors, and the next file that it opens gets the number's. */
 TEST(a_descriptor_that_is_anothers_by_now_is_not_written_to) {
     uint8_t bytes[16];
-    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
-    CHECK_EQ(draw_from(&gen), FLAKE_OK);
+    run(&gen, 1);
     const int fd = gen.claim.file.fd;
     write_file(path_of("mine"), (const uint8_t *)"mine", 4);
     const int mine = open(path_of("mine"), O_RDWR);
@@ -425,8 +423,7 @@ TEST(what_a_run_has_left_beside_the_file_is_taken) {
             bytes[0] = is_zero ? 0 : 'i';
             memcpy(bytes, is_zero ? "\0\0\0\0\0\0\0\0" : "idstate\n", 8);
             write_file(path_of("1.slot.new"), bytes, n);
-            CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
-            CHECK_EQ(draw_from(&gen), FLAKE_OK);
+            run(&gen, 1);
             CHECK_EQ(record_of(1).number, 1);
             CHECK_EQ(access(path_of("1.slot.new"), F_OK), -1);
         }
@@ -779,8 +776,7 @@ TEST(a_number_is_taken_until_the_last_child_has_ended) {
     flake_options o = options_in_scene();
     IN_KILLED_CHILD {
         pid_t orphan;
-        CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
-        CHECK_EQ(draw_from(&gen), FLAKE_OK);
+        run(&gen, 1);
         IN_CHILD_AS(orphan) (void)await_word(&to_child);
         be_killed();
     }
@@ -824,8 +820,7 @@ static void let_the_timer_end(int64_t ns) {
 
 static pthread_t begin_a_slow_extension(const char *call) {
     pthread_t timer;
-    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
-    CHECK_EQ(draw_from(&gen), FLAKE_OK);
+    run(&gen, 1);
     pass_ms(10000); /* the only wait is for the timer */
     atomic_store(&writes, false);
     atomic_store(&may_write, false);

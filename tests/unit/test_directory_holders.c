@@ -31,6 +31,12 @@ static size_t draw(flake_gen *g, size_t n) {
     return drawn;
 }
 
+/* Begins a run with number n, which draws five IDs. */
+static void run_5(flake_gen *g, uint64_t n) {
+    CHECK_EQ(init_slot(g, n), FLAKE_OK);
+    CHECK_EQ(draw(g, 5), 5);
+}
+
 /* ---- one holder ---- */
 
 static void find_7_in_use(void) {
@@ -64,20 +70,17 @@ TEST(a_number_has_one_holder) {
             CHECK_EQ(init_slot(&gen, 7), FLAKE_OK);
             CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
         }
-    CHECK_EQ(init_slot(&other, 7), FLAKE_OK);
-    CHECK_EQ(draw(&other, 5), 5);
+    run_5(&other, 7);
     CHECK_EQ(descriptors(), before + 1);
 }
 
 TEST(a_number_is_free_when_its_process_has_ended) {
     IN_KILLED_CHILD {
-        CHECK_EQ(init_slot(&gen, 7), FLAKE_OK);
-        CHECK_EQ(draw(&gen, 5), 5);
+        run_5(&gen, 7);
         find_7_in_use();
         be_killed();
     }
-    CHECK_EQ(init_slot(&gen, 7), FLAKE_OK);
-    CHECK_EQ(draw(&gen, 5), 5);
+    run_5(&gen, 7);
 }
 
 /* Another copy of the header in this process has an owner id of its own. */
@@ -156,8 +159,7 @@ TEST(init_does_not_read_what_the_memory_held) {
 TEST(without_a_close_the_number_stays_locked_until_the_process_ends) {
     IN_CHILD {
         uint64_t id;
-        CHECK_EQ(init_slot(&gen, 7), FLAKE_OK);
-        CHECK_EQ(draw(&gen, 5), 5);
+        run_5(&gen, 7);
         CHECK_EQ(init_slot(&gen, 7), FLAKE_IN_USE);
         CHECK(why_is_of(7) && strstr(why.text, "in use") != NULL);
         FAILS(flake_try(&gen, &id), FLAKE_INVALID, id);
@@ -167,8 +169,7 @@ TEST(without_a_close_the_number_stays_locked_until_the_process_ends) {
         CHECK_EQ(init_slot(&other, 7), FLAKE_IN_USE);
     }
     CHECK_EQ(init_slot(&gen, 8), FLAKE_OK);
-    CHECK_EQ(init_slot(&other, 7), FLAKE_OK);
-    CHECK_EQ(draw(&other, 5), 5);
+    run_5(&other, 7);
 }
 
 /* ---- close ---- */
@@ -210,8 +211,7 @@ TEST(close_is_harmless_after_any_init) {
 
 /* The number may have the next holder, and the descriptor may be another file's by then. */
 TEST(a_second_close_does_nothing) {
-    CHECK_EQ(init_slot(&gen, 7), FLAKE_OK);
-    CHECK_EQ(draw(&gen, 5), 5);
+    run_5(&gen, 7);
     close_it(&gen);
     CHECK_EQ(init_slot(&other, 7), FLAKE_OK);
     const uint64_t written = record_of(7).number;
@@ -253,8 +253,7 @@ TEST(a_copy_does_not_close_or_extend) {
 /* Its descriptor may be the next holder's, which has the same number and is of the same file. */
 TEST(a_copy_that_is_moved_back_does_not_close_the_next_holder) {
     static flake_gen copy;
-    CHECK_EQ(init_slot(&gen, 7), FLAKE_OK);
-    CHECK_EQ(draw(&gen, 5), 5);
+    run_5(&gen, 7);
     memcpy((void *)&copy, (const void *)&gen, sizeof copy);
     close_it(&gen);
     CHECK_EQ(init_slot(&other, 7), FLAKE_OK);
@@ -274,8 +273,7 @@ TEST(a_descriptor_that_the_program_closed_is_noticed) {
     IN_CHILD {
         uint64_t id;
         struct stat file;
-        CHECK_EQ(init_slot(&gen, 7), FLAKE_OK);
-        CHECK_EQ(draw(&gen, 5), 5);
+        run_5(&gen, 7);
         for (int fd = 3; fd < 256; fd++) (void)(close)(fd);
         const int bystander = (open)(path_of("bystander"), O_RDWR | O_CREAT, 0666); /* has the same number */
         CHECK_EQ(bystander, 3);
@@ -303,8 +301,7 @@ TEST(a_failed_reinit_keeps_the_inherited_number_and_another_one_drops_it) {
     CHECK_EQ(init_slot(&other, 8), FLAKE_OK);
     IN_KILLED_CHILD {
         pid_t child;
-        CHECK_EQ(init_slot(&gen, 7), FLAKE_OK);
-        CHECK_EQ(draw(&gen, 5), 5);
+        run_5(&gen, 7);
         IN_CHILD_AS(child) {
             uint64_t id;
             const int before = descriptors();
@@ -363,8 +360,7 @@ TEST(a_daemon_continues_with_the_number_of_its_parent) {
     const wire to_child = new_line(), from_child = new_line();
     IN_CHILD {
         pid_t child;
-        CHECK_EQ(init_slot(&gen, 7), FLAKE_OK);
-        CHECK_EQ(draw(&gen, 5), 5);
+        run_5(&gen, 7);
         IN_CHILD_AS(child) {
             uint64_t id;
             CHECK_EQ(flake_reinit_after_fork(&gen, slot(7), NULL, &why), FLAKE_IN_USE);
@@ -402,8 +398,7 @@ TEST(a_daemon_drops_the_lock_that_it_inherited_to_take_its_own) {
             const wire to_child = new_line(), from_child = new_line();
             IN_CHILD {
                 pid_t child;
-                CHECK_EQ(init_slot(&gen, 7), FLAKE_OK);
-                CHECK_EQ(draw(&gen, 5), 5);
+                run_5(&gen, 7);
                 IN_CHILD_AS(child) {
                     flake_gen *const holder = by_init ? &other : &gen;
                     const int before = descriptors();
@@ -487,8 +482,7 @@ TEST(a_close_in_a_child_only_drops_what_it_inherited) {
 /* Which may be the other clone's, too. */
 TEST(a_close_after_a_clone_of_the_machine_leaves_the_file_unchanged) {
     static uint8_t before[FLAKE_I_FILE + 1], after[FLAKE_I_FILE + 1];
-    CHECK_EQ(init_slot(&gen, 7), FLAKE_OK);
-    CHECK_EQ(draw(&gen, 5), 5);
+    run_5(&gen, 7);
     CHECK_EQ(read_file(slot_path(7), before, sizeof before), FLAKE_I_FILE);
     flake_machine_cloned();
     CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
@@ -522,8 +516,7 @@ TEST(close_frees_the_number_although_a_child_lives_and_after_a_clone_so_does_rei
         pid_t child;
         uint64_t id;
         begin();
-        CHECK_EQ(init_slot(&gen, 7), FLAKE_OK);
-        CHECK_EQ(draw(&gen, 5), 5);
+        run_5(&gen, 7);
         IN_CHILD_AS(child) (void)await_word(&to_child);
         if (i != CLOSED) flake_machine_cloned();
         CHECK_EQ(flake_try(&gen, &id), i == CLOSED ? FLAKE_OK : FLAKE_FORKED);

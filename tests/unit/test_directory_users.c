@@ -17,20 +17,16 @@ static void be_user(uid_t user) {
     CHECK(setgroups(0, NULL) == 0 && setresgid(user, user, user) == 0 && setresuid(user, user, user) == 0);
 }
 
-static uid_t as_user;
-static void (*to_do)(void);
-static void become_and_do(void) {
-    be_user(as_user);
-    to_do();
-}
-
 static pid_t start_as(uid_t user, void (*part)(void)) {
-    as_user = user;
-    to_do = part;
-    return begin_child(become_and_do);
+    pid_t child;
+    IN_CHILD_AS(child) {
+        be_user(user);
+        part();
+    }
+    return child;
 }
 
-static int as(uid_t user, void (*part)(void)) { return end_of(start_as(user, part)); }
+static void as(uid_t user, void (*part)(void)) { end_child(start_as(user, part)); }
 
 /* The scene's directory belongs to the owner, with this mode. */
 static void begin_as_owner(mode_t mode) {
@@ -41,11 +37,10 @@ static void begin_as_owner(mode_t mode) {
 
 /* ---- what they do ---- */
 
-static wire to_holder, from_holder;
+static wire to_holder, from_holder; /* of the holder, or another user that stays */
 
 static void hold_1(void) {
-    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
-    CHECK_EQ(draw_from(&gen), FLAKE_OK);
+    run(&gen, 1);
     tell(&from_holder);
     (void)await_word(&to_holder);
     pass_ms(2000); /* the next draw writes */
@@ -129,16 +124,16 @@ TEST(a_held_file_cannot_be_read_locked_replaced_or_removed) {
         CHECK(await_word(&from_holder));
         struct stat file;
         CHECK(stat(path_of("1.slot"), &file) == 0 && (file.st_mode & 07777) == 0600 && file.st_uid == owner);
-        CHECK_EQ(as(attacker, attack_a_held_file), 0);
-        CHECK_EQ(as(attacker, fail_to_draw_from_1), 0);
-        CHECK_EQ(as(owner, find_1_in_use), 0);
+        as(attacker, attack_a_held_file);
+        as(attacker, fail_to_draw_from_1);
+        as(owner, find_1_in_use);
         tell(&to_holder);
         CHECK(await_word(&from_holder));
         tell(&to_holder);
-        CHECK_EQ(end_of(holder), 0);
+        end_child(holder);
         const pid_t locker = start_as(attacker, lock_1_and_stay); /* which fails */
         CHECK(await_word(&from_holder));
-        CHECK_EQ(as(owner, run_1), 0);
+        as(owner, run_1);
         end_it(locker);
         CHECK_EQ(repeated(), 0);
         hang_up(&to_holder), hang_up(&from_holder);
@@ -183,8 +178,8 @@ TEST(a_planted_file_is_refused_or_skipped_and_nothing_is_made_elsewhere) {
                 CHECK_EQ(chown(elsewhere, owner, owner), 0);
             }
             CHECK_EQ(chown(home, owner, owner), 0); /* the owner could create it */
-            CHECK_EQ(as(attacker, plant), 0);
-            CHECK_EQ(as(owner, find_1_foreign), 0);
+            as(attacker, plant);
+            as(owner, find_1_foreign);
             uint8_t bytes[9];
             if (exists) CHECK(read_file(elsewhere, bytes, sizeof bytes) == 8 && memcmp(bytes, "precious", 8) == 0);
             else CHECK(access(elsewhere, F_OK) != 0);
@@ -196,18 +191,18 @@ TEST(a_planted_file_is_refused_or_skipped_and_nothing_is_made_elsewhere) {
 /* With the system's protection of links off, he gives a held file, or one of the owner's, a second name. */
 TEST(a_second_name_of_a_file_is_refused) {
     begin_as_owner(01777);
-    CHECK_EQ(as(owner, run_1), 0);
+    as(owner, run_1);
     CHECK_EQ(link(path_of("1.slot"), path_of("9.slot")), 0);
-    CHECK_EQ(as(owner, find_1_foreign), 0);
+    as(owner, find_1_foreign);
     CHECK_EQ(unlink(path_of("9.slot")), 0);
-    CHECK_EQ(as(owner, run_1), 0);
+    as(owner, run_1);
     begin();
     begin_as_owner(01777);
     (void)snprintf(elsewhere, sizeof elsewhere, "%s/linked", home);
     write_file(elsewhere, (const uint8_t *)"", 0); /* it would pass for a fresh file */
     CHECK_EQ(chown(elsewhere, owner, owner), 0);
     CHECK_EQ(link(elsewhere, path_of("1.slot.new")), 0);
-    CHECK_EQ(as(owner, find_1_foreign), 0);
+    as(owner, find_1_foreign);
     CHECK_EQ(read_file(elsewhere, (uint8_t[1]){0}, 1), 0);
 }
 
@@ -221,7 +216,7 @@ TEST(a_second_name_does_not_end_a_holder) {
     tell(&to_holder);
     CHECK(await_word(&from_holder));
     tell(&to_holder);
-    CHECK_EQ(end_of(holder), 0);
+    end_child(holder);
     hang_up(&to_holder), hang_up(&from_holder);
 }
 
@@ -231,20 +226,20 @@ TEST(a_fresh_file_that_he_holds_is_never_the_owners) {
     to_holder = new_line(), from_holder = new_line();
     const pid_t locker = start_as(attacker, plant_a_locked_file_and_stay);
     CHECK(await_word(&from_holder));
-    CHECK_EQ(as(owner, find_1_foreign), 0);
+    as(owner, find_1_foreign);
     end_it(locker);
-    CHECK_EQ(as(owner, find_1_foreign), 0);
+    as(owner, find_1_foreign);
     CHECK_EQ(unlink(path_of("1.slot.new")), 0);
-    CHECK_EQ(as(owner, run_1), 0);
+    as(owner, run_1);
     hang_up(&to_holder), hang_up(&from_holder);
 }
 
 /* Two users that both draw in a sticky directory: the second is refused. */
 TEST(programs_of_two_users_do_not_share_a_number) {
     begin_as_owner(01777);
-    CHECK_EQ(as(owner, run_1), 0);
-    CHECK_EQ(as(attacker, find_1_foreign), 0); /* it draws as node 2 */
-    CHECK_EQ(as(owner, run_1), 0);
+    as(owner, run_1);
+    as(attacker, find_1_foreign); /* it draws as node 2 */
+    as(owner, run_1);
     CHECK_EQ(repeated(), 0);
 }
 
@@ -254,8 +249,7 @@ static void remove_1(void) { CHECK_EQ((unlink)(path_of("1.slot")), 0); }
 
 static void hold_1_and_notice(void) {
     uint64_t id;
-    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
-    CHECK_EQ(draw_from(&gen), FLAKE_OK);
+    run(&gen, 1);
     tell(&from_holder);
     (void)await_word(&to_holder);
     pass_ms(2000);
@@ -272,11 +266,11 @@ TEST(a_held_file_that_another_user_removes_is_noticed_at_the_next_write) {
     to_holder = new_line(), from_holder = new_line();
     const pid_t holder = start_as(owner, hold_1_and_notice);
     CHECK(await_word(&from_holder));
-    CHECK_EQ(as(attacker, remove_1), 0);
+    as(attacker, remove_1);
     tell(&to_holder);
     CHECK(await_word(&from_holder));
-    CHECK_EQ(end_of(holder), 0);
-    CHECK_EQ(as(owner, run_1), 0);
+    end_child(holder);
+    as(owner, run_1);
     hang_up(&to_holder), hang_up(&from_holder);
 }
 
