@@ -303,7 +303,7 @@ static void idle(void) {
 }
 
 static void begin_group(void (*run)(void)) {
-    group = start_child(idle);
+    group = begin_child(idle);
     (void)setpgid(group, group);
     for (unsigned i = 0; i < seats; i++) members[i] = start(run);
 }

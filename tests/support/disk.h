@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The system calls that the headers make for a directory and its files. `on_call` is called before each: it may
- * kill, cancel, raise a signal, replace the file, or make the call fail. Calls that write can be made to fail, or
- * to kill the process, by their number. What a power cut would leave is recorded; nothing is really synced.
+ * The system calls that the headers make for a directory and its files. A `trap` fails some of them, or calls a
+ * function of the test, which may kill the process or replace the file; `on_call` is a function for each. Calls that
+ * write can be made to fail by their number. What a power cut would leave is recorded; nothing is really synced.
  * Include it before the headers.
  */
 #ifndef DISK_H
@@ -24,7 +24,31 @@
 
 static bool (*on_call)(const char *name); /* false: it fails, with the hook's errno */
 
-static inline bool call_made(const char *name) { return !on_call || on_call(name); }
+/* What happens at some of these calls, without a function of the test; after disk_begin: nothing. */
+static struct trap {
+    const char *name;  /* of the calls that count; NULL: all */
+    int from, n;       /* from this one of them on (0: the first), at so many; n 0: at all that follow */
+    int error;         /* they fail with this errno; 0: they do not */
+    void (*act)(void); /* called before each, which has no trap itself */
+    bool counts;       /* if nothing else is set */
+    int calls;         /* those that counted, so far */
+} trap;
+
+static inline bool call_made(const char *name) {
+    if (on_call && !on_call(name)) return false;
+    const bool is_set = trap.name || trap.error || trap.act || trap.counts;
+    if (!is_set || (trap.name && strcmp(trap.name, name) != 0)) return true;
+    const int from = trap.from ? trap.from : 1, at = ++trap.calls;
+    if (at < from || (trap.n && at >= from + trap.n)) return true;
+    if (trap.act) {
+        const struct trap this_one = trap;
+        memset(&trap, 0, sizeof trap);
+        this_one.act();
+        trap = this_one;
+    }
+    if (trap.error) errno = trap.error;
+    return !trap.error;
+}
 
 static struct disk {
     int calls;     /* of those that write, so far */
@@ -49,6 +73,7 @@ static uint32_t disk_type; /* statfs reports this file system; 0: the real one *
 static inline void disk_begin(void) {
     disk = (struct disk){.lasting = INT64_MIN, .folder = -1, .is_made_named = true};
     on_call = NULL;
+    memset(&trap, 0, sizeof trap);
     disk_on_write = NULL;
     disk_on_sync = NULL;
     disk_type = 0;

@@ -8,10 +8,10 @@
 #define PROCESS_SCENE_H
 
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <time.h>
 #define REAL_SLEEP /* replaced by what follows */
 #include "support.h"
+#include "children.h"
 #include "disk.h"
 
 static const int64_t a_ms = 1000000, start_ms = 1700000000000;
@@ -19,12 +19,22 @@ static const int64_t a_ms = 1000000, start_ms = 1700000000000;
 typedef struct scene {
     _Atomic(int64_t) now_ns, slept_ns;
     _Atomic(int64_t) monotonic_ns; /* sleeps move it, whatever they do to now_ns */
-    _Atomic(unsigned) sleeps, trouble;
+    _Atomic(unsigned) sleeps, trouble; /* trouble: failed CHECKs of children */
     size_t n;
     uint64_t ids[60000];
 } scene;
 
 static scene *our;
+static pid_t scene_process; /* which runs the tests */
+
+/* A CHECK that fails in whichever process fails the test. */
+static inline void scene_fail(const char *file, int line, const char *what) {
+    if (getpid() != scene_process) atomic_fetch_add(&our->trouble, 1u);
+    check_fail(file, line, what);
+    (void)fflush(stdout);
+}
+#define check_fail(file, line, what) scene_fail(file, line, what)
+
 static void (*on_sleep)(int64_t ns); /* NULL: the clock moves by the requested time */
 
 static inline int64_t scene_clock(void *user) {
@@ -98,48 +108,17 @@ static inline void note(uint64_t id) {
 
 static inline size_t repeated(void) { return count_duplicates(our->ids, our->n); }
 
-static inline void no_id_is_repeated(void) { CHECK_EQ(repeated(), 0); }
+/* At the end of each scene. */
+static inline void no_id_is_repeated(void) {
+    CHECK_EQ(repeated(), 0);
+    CHECK_EQ(atomic_exchange(&our->trouble, 0u), 0);
+}
 
 /* ---- children ---- */
 
-/* Fails the test in whichever process it is called. */
-static inline void trouble(const char *file, int line, const char *what) {
-    atomic_fetch_add(&our->trouble, 1u);
-    check_fail(file, line, what);
-    (void)fflush(stdout);
-}
-#define EXPECT(condition) ((condition) ? (void)0 : trouble(__FILE__, __LINE__, #condition))
-
-static inline pid_t start_child(void (*run)(void)) {
-    (void)fflush(stdout);
-    const pid_t child = fork();
-    if (child < 0) abort();
-    if (child > 0) return child;
-    run();
-    (void)fflush(stdout);
-    _exit(0);
-}
-
-/* Its status by wait. */
-static inline int end_of(pid_t child) {
-    int status = -1;
-    CHECK_EQ(waitpid(child, &status, 0), child);
-    CHECK_EQ(atomic_load(&our->trouble), 0);
-    return status;
-}
-
-static inline int in_child(void (*run)(void)) { return end_of(start_child(run)); }
-
-static inline void child_is_well(void (*run)(void)) { CHECK_EQ(in_child(run), 0); }
-
-static inline void child_is_killed(void (*run)(void)) {
-    const int status = in_child(run);
-    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-}
-
 static inline void be_killed(void) { (void)kill(getpid(), SIGKILL); }
 
-/* Lines between two processes: a process waits until the other has written, or has ended. */
+/* A line between two processes: one waits until the other has written, or has ended. */
 typedef struct wire {
     int ends[2];
 } wire;
@@ -187,6 +166,7 @@ static inline int scene_main(int argc, char **argv) {
     (void)snprintf(home, sizeof home, "%s/ids-XXXXXX", room && *room ? room : "/tmp");
     if (!mkdtemp(home)) return 1;
     our = (scene *)map_shared("scene", sizeof *our);
+    scene_process = getpid();
     if (!check_before) check_before = begin;
     if (!check_after) check_after = no_id_is_repeated;
     const int code = check_main(argc, argv);

@@ -12,11 +12,11 @@
 #include "options.h"
 #include "sno_key.h"
 
-static flake_gen gen, other;
+static flake_gen gen, other, third;
 static sno_gen sno;
 static flake_why why;
 
-/* Number n of the scene's directory, and its file's name. */
+/* Number n of the scene's directory, its file's name and path. */
 static inline flake_node slot(uint64_t n) { return flake_node_fixed(our_folder, n); }
 
 static inline const char *slot_name(uint64_t n) {
@@ -27,6 +27,8 @@ static inline const char *slot_name(uint64_t n) {
     return name;
 }
 
+static inline const char *slot_path(uint64_t n) { return path_of(slot_name(n)); }
+
 static inline flake_status init_with(flake_gen *g, flake_node node, flake_options o) {
     memset(&why, 0, sizeof why);
     return flake_init(g, node, &o, &why);
@@ -34,6 +36,16 @@ static inline flake_status init_with(flake_gen *g, flake_node node, flake_option
 
 static inline flake_status init_slot(flake_gen *g, uint64_t n) {
     return init_with(g, slot(n), options_in_scene());
+}
+
+static inline flake_status init_in(flake_gen *g, const char *dir, uint64_t n) {
+    return init_with(g, flake_node_fixed(dir, n), options_in_scene());
+}
+
+static inline flake_node range(uint64_t first, uint64_t last) { return flake_node_any(our_folder, first, last); }
+
+static inline flake_status init_range(flake_gen *g, uint64_t first, uint64_t last) {
+    return init_with(g, range(first, last), options_in_scene());
 }
 
 static inline flake_status init_sno(sno_gen *g, flake_node node, const sno_snapshot *snapshot) {
@@ -47,6 +59,12 @@ static inline flake_status draw_from(flake_gen *g) {
     const flake_status status = flake_next(g, &id);
     if (status == FLAKE_OK) note(id);
     return status;
+}
+
+/* Begins a run with number n, whose first ID is drawn. */
+static inline void run(flake_gen *g, uint64_t n) {
+    CHECK_EQ(init_slot(g, n), FLAKE_OK);
+    CHECK_EQ(draw_from(g), FLAKE_OK);
 }
 
 static inline flake_status draw_sno(sno_gen *g) {
@@ -66,9 +84,10 @@ static inline void close_it(flake_gen *g) { CHECK_EQ(flake_close(g, NULL), FLAKE
 static inline void end_scene(void) {
     on_sleep = NULL;
     disk_begin();
-    CHECK_EQ(repeated(), 0);
+    no_id_is_repeated();
     close_it(&gen);
     close_it(&other);
+    close_it(&third);
     close_it(&sno.gen);
 }
 
@@ -91,13 +110,13 @@ static inline flake_i_record record_at(const char *path) {
     return r;
 }
 
-static inline flake_i_record record_of(uint64_t n) { return record_at(path_of(slot_name(n))); }
+static inline flake_i_record record_of(uint64_t n) { return record_at(slot_path(n)); }
 static inline int64_t horizon_of(uint64_t n) { return record_of(n).horizon_ns; }
 
 /* The reason is about this file, in words. */
 static inline bool why_is_of(uint64_t n) {
-    const size_t length = strlen(path_of(slot_name(n)));
-    return strncmp(why.text, path_of(slot_name(n)), length) == 0 && strlen(why.text) > length + 5;
+    const size_t length = strlen(slot_path(n));
+    return strncmp(why.text, slot_path(n), length) == 0 && strlen(why.text) > length + 5;
 }
 
 #endif

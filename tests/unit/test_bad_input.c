@@ -1,110 +1,138 @@
 /* SPDX-License-Identifier: MIT
  *
- * Bad input to rarely used calls: the status names the cause, and nothing is changed. Common cases are
- * with each call's other tests.
+ * Bad input to rarely used calls: the status names the cause, nothing is changed, and no file is touched
+ * (FLAKE_INVALID, flake_why in flake.h). Common cases are with each call's other tests.
  */
 #define _GNU_SOURCE
 #include "process_scene.h"
-#include <sys/utsname.h>
-#include "flake.h"
-#include "sno.h"
-#include "options.h"
-
-static flake_gen gen;
-static sno_gen sno;
-static flake_why why;
-
-/* The reason begins with this option. */
-#define CHECK_REFUSED(call, option)                            \
-    do {                                                       \
-        CHECK_EQ(call, FLAKE_INVALID);                         \
-        CHECK(strncmp(why.text, option, strlen(option)) == 0); \
-    } while (0)
-
-static void fresh(void) {
-    begin();
-    memset(&gen, 0, sizeof gen);
-    memset(&sno, 0, sizeof sno);
-    memset(&why, 0, sizeof why);
-}
+static bool has_no_random_bytes;
+#define FLAKE_RANDOM_BYTES(to, n) (!has_no_random_bytes && flake_i_system_random(to, n))
+#include "scripted_directory.h"
 
 /* ---- directories ---- */
 
-/* An init with these options, in a directory that is not made if they are refused. */
-static flake_status init_in(const char *dir, flake_options o) {
-    const flake_status status = flake_init(&gen, flake_node_fixed(dir, 7), &o, &why);
-    CHECK(status == FLAKE_OK || access(dir, F_OK) != 0);
-    return status;
+static const int64_t day_ms = 86400000, longest_ms = INT64_MAX / 1000000;
+
+static flake_lane two_lanes[2];
+static flake_ring a_ring;
+
+/* Options that no init accepts, and the beginning of the reason. */
+static const struct wrong {
+    flake_options o;
+    const char *why;
+} wrong_options[] = {
+    {{.horizon_ms = -1}, "options: horizon_ms is negative, or more than a day"},
+    {{.horizon_ms = 86400001}, "options: horizon_ms is negative, or more than a day"},
+    {{.horizon_ms = INT64_MAX}, "options: horizon_ms is negative, or more than a day"},
+    {{.max_ahead_ms = 86400001}, "options: max_ahead_ms, or a unit, is more than a day"},
+    {{.claim_wait_ms = -1}, "options: claim_wait_ms is negative or too large"},
+    {{.claim_wait_ms = INT64_MAX / 1000000 + 1}, "options: claim_wait_ms is negative or too large"},
+    {{.max_downtime_ms = -1}, "options: max_downtime_ms is negative or too large"},
+    {{.max_downtime_ms = INT64_MAX / 1000000 + 1}, "options: max_downtime_ms is negative or too large"},
+    {{.max_ahead_ms = -1}, "options: max_ahead_ms"},
+    {{.max_wait_ms = -1}, "options: max_wait_ms is negative"},
+    {{.seq_min = 5, .seq_max = 4}, "options: seq_min"},
+    {{.seq_max = 5000}, "options: seq_max"},
+    {{.clock = {.kind = 3}}, "options: clock.kind is not"},
+    {{.lane_count = 2}, "options: lanes is missing"},
+    {{.lanes = two_lanes}, "options: lane_count is 0"},
+    {{.lanes = two_lanes, .lane_count = 2, .single_thread = true}, "options: lanes and single_thread"},
+    {{.after_unix_ms = 1}, "options: after_unix_ms is before"},
+    {{.after_unix_ms = INT64_MAX}, "options: after_unix_ms is more than a day ahead"},
+    {{.shared_memory = true, .overflow = &a_ring}, "options: overflow"},
+};
+
+/* The reason begins with this. */
+static void is_refused(flake_status status, flake_status wanted, const char *reason) {
+    CHECK_EQ(status, wanted);
+    if (strncmp(why.text, reason, strlen(reason)) == 0 && strlen(why.text) > 5) return;
+    check_fail(__FILE__, __LINE__, reason);
+    printf("  but: %s\n", why.text);
 }
 
-TEST(times_that_no_directory_can_keep) {
-    const int64_t day_ms = 86400000, longest_ms = INT64_MAX / 1000000;
-    fresh();
-    const char *dir = path_of("ids");
-    const flake_options none = options_in_scene();
-    flake_options o = none;
-    o.horizon_ms = day_ms + 1;
-    CHECK_REFUSED(init_in(dir, o), "options: horizon_ms is negative, or more than a day");
-    o.horizon_ms = -1;
-    CHECK_REFUSED(init_in(dir, o), "options: horizon_ms is negative, or more than a day");
-    o = none;
-    o.max_ahead_ms = day_ms + 1;
-    CHECK_REFUSED(init_in(dir, o), "options: max_ahead_ms, or a unit, is more than a day");
-    CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, 7), &o, &why), FLAKE_OK); /* only with one */
-    o = none;
-    o.layout.unit_ms = (uint32_t)day_ms + 1;
-    CHECK_REFUSED(init_in(dir, o), "options: max_ahead_ms, or a unit, is more than a day");
-    o = none;
-    o.claim_wait_ms = -1;
-    CHECK_REFUSED(init_in(dir, o), "options: claim_wait_ms is negative or too large");
-    o.claim_wait_ms = longest_ms + 1;
-    CHECK_REFUSED(init_in(dir, o), "options: claim_wait_ms is negative or too large");
-    o = none;
-    o.max_downtime_ms = -1;
-    CHECK_REFUSED(init_in(dir, o), "options: max_downtime_ms is negative or too large");
-    o.max_downtime_ms = longest_ms + 1;
-    CHECK_REFUSED(init_in(dir, o), "options: max_downtime_ms is negative or too large");
-    o = none;
+/* The claim is the last step: neither a directory nor a file is made, and an existing file is not written. */
+TEST(a_refused_init_claims_nothing) {
+    static flake_gen shards[3];
+    static sno_gen sno_shards[3];
+    const sno_snapshot of_6 = pool_of_numbers(6, 0, 99);
+    const char *const dir = path_of("ids");
+    const flake_node seven = flake_node_fixed(dir, 7);
+    for (int exists = 0; exists < 2; exists++) {
+        if (exists) CHECK_EQ(init_in(&gen, dir, 7), FLAKE_OK);
+        close_it(&gen);
+        const uint64_t written = exists ? record_at(path_of("ids/7.slot")).number : 0;
+        for (size_t i = 0; i < sizeof wrong_options / sizeof *wrong_options; i++) {
+            const struct wrong *const w = &wrong_options[i];
+            is_refused(flake_init(&gen, seven, &w->o, &why), FLAKE_INVALID, w->why);
+            is_refused(flake_init_shards(shards, 2, seven, &w->o, &why), FLAKE_INVALID, "options: ");
+            is_refused(sno_init(&sno, seven, NULL, &w->o, &why), FLAKE_INVALID, "options: ");
+        }
+        const flake_options usual = options_in_scene(), snos = options_of_sno(scene_clock, NULL);
+        flake_options o = usual;
+        o.layout.unit_ms = (uint32_t)day_ms + 1;
+        is_refused(init_with(&gen, seven, o), FLAKE_INVALID, "options: max_ahead_ms, or a unit, is more than a day");
+        o.layout.time_bits = 60;
+        is_refused(init_with(&gen, seven, o), FLAKE_INVALID, "layout: ");
+        o = usual;
+        o.after_unix_ms = start_ms + 2 * day_ms;
+        is_refused(init_with(&gen, seven, o), FLAKE_INVALID, "options: after_unix_ms");
+        is_refused(init_with(&gen, flake_node_any(dir, 8, 7), usual), FLAKE_INVALID, "node: ");
+        is_refused(init_with(&gen, flake_node_fixed(dir, 5000), usual), FLAKE_NODE_RANGE, "node: ");
+        o = usual;
+        o.must_exist = true;
+        is_refused(init_with(&gen, flake_node_any(dir, 7, 7), o), FLAKE_INVALID,
+                   "options: must_exist is for a fixed number, flake_node_fixed");
+        o = usual;
+        o.layout = flake_layout_uuid8;
+        CHECK_EQ(flake_init_shards(shards, 3, seven, &o, NULL), FLAKE_INVALID);
+        has_no_random_bytes = true;
+        is_refused(init_with(&gen, seven, o), FLAKE_IO, "");
+        has_no_random_bytes = false;
+        o = usual;
+        CHECK_EQ(flake_init_shards(shards, 0, seven, &o, NULL), FLAKE_INVALID);
+        o.seq_max = 1; /* fewer numbers than shards */
+        CHECK_EQ(flake_init_shards(shards, 3, seven, &o, NULL), FLAKE_INVALID);
+        CHECK_EQ(flake_init_shards(shards, 2, seven, with_lanes(&usual, two_lanes, 2), NULL), FLAKE_INVALID);
+        CHECK_EQ(sno_init_shards(sno_shards, 0, seven, NULL, &snos, NULL), FLAKE_INVALID);
+        CHECK_EQ(sno_init(&sno, seven, &of_6, &snos, NULL), FLAKE_INVALID);
+        CHECK_EQ(sno_init_shards(sno_shards, 3, seven, &of_6, &snos, NULL), FLAKE_INVALID);
+        o = snos;
+        o.seq_min = 3;
+        CHECK_EQ(sno_init(&sno, seven, NULL, &o, NULL), FLAKE_INVALID);
+        if (exists) CHECK_EQ(record_at(path_of("ids/7.slot")).number, written);
+        else CHECK_EQ(access(dir, F_OK), -1);
+        CHECK_EQ(access(path_of("ids/7.slot.new"), F_OK), -1);
+    }
+}
+
+TEST(the_longest_times_are_right) {
+    flake_options o = options_in_scene();
     o.horizon_ms = o.max_ahead_ms = day_ms;
     o.claim_wait_ms = o.max_downtime_ms = longest_ms;
-    CHECK_EQ(init_in(dir, o), FLAKE_OK);
-    CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
+    CHECK_EQ(init_with(&gen, slot(1), o), FLAKE_OK);
+    CHECK(horizon_of(1) >= (start_ms + day_ms) * a_ms);
+    o = options_in_scene();
+    o.horizon_ms = day_ms;
+    CHECK_EQ(init_with(&other, slot(2), o), FLAKE_OK);
+    CHECK_EQ(horizon_of(2), (start_ms + day_ms) * a_ms);
+    o.layout = flake_layout_of(31, 8, 16, start_ms);
+    o.layout.unit_ms = (uint32_t)day_ms;
+    CHECK_EQ(init_with(&third, slot(3), o), FLAKE_OK);
 }
 
-TEST(a_range_whose_file_must_exist) {
-    fresh();
-    flake_options o = options_in_scene();
-    o.must_exist = true;
-    CHECK_REFUSED(flake_init(&gen, flake_node_any(our_folder, 0, 9), &o, &why),
-                  "options: must_exist is for a fixed number, flake_node_fixed");
-    CHECK_EQ(flake_init(&gen, flake_node_fixed(our_folder, 0), &o, &why), FLAKE_IO);
-    CHECK(access(path_of("0.slot"), F_OK) != 0);
-}
-
-/* As does the engine: a refused init leaves neither a directory nor a file, and costs no horizon. */
-TEST(options_that_are_wrong_in_any_way_touch_no_file) {
-    static flake_lane lanes[2];
-    static flake_gen shards[2];
-    const flake_options wrong[] = {
-        {.seq_max = 4096},     {.max_wait_ms = -1},         {.clock = {.kind = 3}},
-        {.lane_count = 1},     {.lanes = lanes},            {.max_ahead_ms = -1},
-        {.after_unix_ms = 1},  {.lanes = lanes, .lane_count = 2, .single_thread = true}};
-    fresh();
-    const char *dir = path_of("ids");
-    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-        CHECK_EQ(init_in(dir, wrong[i]), FLAKE_INVALID);
-        CHECK_EQ(sno_init(&sno, flake_node_fixed(dir, 7), NULL, &wrong[i], &why), FLAKE_INVALID);
-        CHECK_EQ(flake_init_shards(shards, 2, flake_node_fixed(dir, 7), &wrong[i], &why),
-                 FLAKE_INVALID);
-        CHECK(access(dir, F_OK) != 0);
+TEST(options_of_a_directory_need_one) {
+    const flake_options of_one[] = {{.claim_wait_ms = 1},
+                                    {.horizon_ms = 1},
+                                    {.max_downtime_ms = 1},
+                                    {.must_exist = true},
+                                    {.manual_extend = true}};
+    for (size_t i = 0; i < sizeof of_one / sizeof *of_one; i++) {
+        CHECK_EQ(init_with(&gen, flake_node_fixed(NULL, 1), of_one[i]), FLAKE_INVALID);
+        CHECK(strstr(why.text, "needs a directory") != NULL);
     }
-    CHECK_EQ(flake_init_shards(shards, 0, flake_node_fixed(dir, 7), NULL, &why), FLAKE_INVALID);
-    const flake_options with_lanes_of_shards = {.lanes = lanes, .lane_count = 2};
-    CHECK_EQ(flake_init_shards(shards, 2, flake_node_fixed(dir, 7), &with_lanes_of_shards, &why),
-             FLAKE_INVALID);
-    const flake_options of_uuids = {.layout = flake_layout_uuid8};
-    CHECK_EQ(flake_init_shards(shards, 2, flake_node_fixed(dir, 7), &of_uuids, &why), FLAKE_INVALID);
-    CHECK(access(dir, F_OK) != 0);
+    flake_options ahead = options_in_scene();
+    ahead.max_ahead_ms = day_ms + 1; /* too long with a directory alone */
+    CHECK_EQ(init_with(&gen, flake_node_fixed(NULL, 1), ahead), FLAKE_OK);
 }
 
 TEST(a_reason_is_cut_to_its_room) {
@@ -113,7 +141,6 @@ TEST(a_reason_is_cut_to_its_room) {
         flake_why why;
         char behind;
     } told;
-    fresh();
     memset(&told, '!', sizeof told);
     memset(long_name, 'x', sizeof long_name - 1); /* no directory has a name that long */
     CHECK_EQ(flake_init(&gen, flake_node_fixed(long_name, 0), NULL, &told.why), FLAKE_IO);
@@ -121,72 +148,60 @@ TEST(a_reason_is_cut_to_its_room) {
     CHECK_EQ(told.behind, '!');
 }
 
-static void ask_in_a_folder_that_is_gone(void) {
-    const flake_options o = options_in_scene();
-    EXPECT(mkdir(path_of("gone"), 0777) == 0 && chdir(path_of("gone")) == 0);
-    EXPECT(rmdir(path_of("gone")) == 0);
-    EXPECT(flake_init(&gen, flake_node_fixed("ids", 0), &o, &why) == FLAKE_INVALID);
-    EXPECT(strcmp(why.text, "dir: is too long, or the working directory is gone") == 0);
-    EXPECT(flake_init(&gen, flake_node_any("ids", 0, 9), &o, &why) == FLAKE_INVALID);
-    EXPECT(strcmp(why.text, "dir: is too long, or the working directory is gone") == 0);
-}
-
 TEST(a_relative_name_in_a_folder_that_is_gone) {
-    fresh();
-    child_is_well(ask_in_a_folder_that_is_gone);
+    IN_CHILD {
+        const char *const reason = "dir: is too long, or the working directory is gone";
+        CHECK((mkdir)(path_of("gone"), 0777) == 0 && chdir(path_of("gone")) == 0);
+        CHECK_EQ(rmdir(path_of("gone")), 0);
+        is_refused(init_in(&gen, "ids", 0), FLAKE_INVALID, reason);
+        is_refused(init_with(&gen, flake_node_any("ids", 0, 9), options_in_scene()), FLAKE_INVALID, reason);
+    }
 }
 
 /* Goes down until the working directory's name has this many characters. */
 static void go_to_a_deep_folder(size_t length) {
     char name[101], here[2048];
     memset(name, 'd', sizeof name);
-    EXPECT(chdir(our_folder) == 0 && getcwd(here, sizeof here));
+    CHECK(chdir(our_folder) == 0 && getcwd(here, sizeof here));
     for (size_t left = length - strlen(here); left > 1; left -= left < 102 ? left : 101) {
         name[left < 102 ? left - 1 : 100] = 0; /* with its slash */
-        EXPECT(mkdir(name, 0777) == 0 && chdir(name) == 0);
+        CHECK(mkdir(name, 0777) == 0 && chdir(name) == 0);
     }
 }
 
 /* Each number's name, of 20 digits at most, is appended to the absolute path. */
-static void claim_from_a_deep_folder(void) {
-    const flake_options clock = {.layout = flake_layout_boundary, .clock = {.now_ns = scene_clock}};
-    const uint64_t last = (UINT64_C(1) << 48) - 1;
-    char here[2048], dir[130];
-    go_to_a_deep_folder(900);
-    EXPECT(getcwd(here, sizeof here) && strlen(here) <= 900);
-    const size_t deep = strlen(here), longest = FLAKE_I_PATH - FLAKE_I_ENDING;
-    unsigned claimed = 0, refused = 0;
-    for (size_t whole = longest - 20; whole < longest + 20; whole++) {
-        const size_t n = whole - deep - 1; /* relative, after a slash */
-        EXPECT(n < sizeof dir);
-        memset(dir, 'e', n);
-        dir[n] = 0;
-        const flake_status status = flake_init(&gen, flake_node_fixed(dir, last), &clock, &why);
-        EXPECT(status == (whole <= longest ? FLAKE_OK : FLAKE_INVALID));
-        claimed += status == FLAKE_OK;
-        if (status == FLAKE_OK) EXPECT(flake_close(&gen, NULL) == FLAKE_OK);
-        else refused += strstr(why.text, "dir: is too long") == why.text;
-    }
-    EXPECT(claimed == 21 && refused == 19);
-}
-
 TEST(a_relative_folder_of_numbers_may_be_too_long) {
-    fresh();
-    child_is_well(claim_from_a_deep_folder);
+    IN_CHILD {
+        const flake_options clock = {.layout = flake_layout_boundary, .clock = {.now_ns = scene_clock}};
+        char here[2048], dir[130];
+        unsigned claimed = 0, refused = 0;
+        go_to_a_deep_folder(900);
+        CHECK(getcwd(here, sizeof here) && strlen(here) <= 900);
+        const size_t deep = strlen(here), longest = FLAKE_I_PATH - FLAKE_I_ENDING;
+        for (size_t whole = longest - 20; whole < longest + 20; whole++) {
+            const size_t n = whole - deep - 1; /* relative, after a slash */
+            CHECK(n < sizeof dir);
+            memset(dir, 'e', n);
+            dir[n] = 0;
+            const flake_status status = init_with(&gen, flake_node_fixed(dir, (UINT64_C(1) << 48) - 1), clock);
+            CHECK_EQ(status, whole <= longest ? FLAKE_OK : FLAKE_INVALID);
+            claimed += status == FLAKE_OK;
+            if (status == FLAKE_OK) CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
+            else refused += strstr(why.text, "dir: is too long") == why.text;
+        }
+        CHECK(claimed == 21 && refused == 19);
+    }
 }
 
 TEST(an_absolute_folder_of_numbers_may_be_too_long) {
     static char dir[FLAKE_I_PATH + 8];
     const size_t longest = FLAKE_I_PATH - FLAKE_I_ENDING;
-    fresh();
     memset(dir, 'x', sizeof dir - 1);
     dir[0] = '/';
+    is_refused(flake_init(&gen, flake_node_fixed(dir, 0), NULL, &why), FLAKE_INVALID, "dir: is too long");
     dir[longest] = 0;
-    CHECK_REFUSED(flake_init(&gen, flake_node_fixed(dir, 0), NULL, &why), "dir: is too long");
-    CHECK_REFUSED(sno_init(&sno, flake_node_any(dir, 0, 9), NULL, NULL, &why), "dir: is too long");
-    memset(dir, 'x', sizeof dir - 1);
-    dir[0] = '/';
-    CHECK_REFUSED(flake_init(&gen, flake_node_fixed(dir, 0), NULL, &why), "dir: is too long");
+    is_refused(flake_init(&gen, flake_node_fixed(dir, 0), NULL, &why), FLAKE_INVALID, "dir: is too long");
+    is_refused(sno_init(&sno, flake_node_any(dir, 0, 9), NULL, NULL, &why), FLAKE_INVALID, "dir: is too long");
     memset(dir, '/', longest - 1); /* of the right length, and an absent one */
     memcpy(dir + longest - 9, "none/ids", 9);
     CHECK_EQ(flake_init(&gen, flake_node_fixed(dir, 0), NULL, &why), FLAKE_IO);
@@ -197,7 +212,6 @@ TEST(an_absolute_folder_of_numbers_may_be_too_long) {
 TEST(layouts_that_do_not_hold_together) {
     flake_layout l = flake_layout_idgen;
     uint64_t id = 7;
-    fresh();
     l.time_bits = 1;
     l.time_shift = 64;
     CHECK_EQ(flake_layout_check(&l, NULL), FLAKE_INVALID);
@@ -230,43 +244,29 @@ TEST(a_layout_with_one_member_is_none) {
         CHECK(strstr(options_why(node_in(&with_one[i].layout, 0), &with_one[i]), "layout") != NULL);
 }
 
-TEST(this_hosts_name_is_asked_for) {
-    struct utsname system;
-    uint64_t by_name = 7, by_host = 7;
-    fresh();
-    CHECK_EQ(uname(&system), 0);
-    CHECK_EQ(flake_node_from_hostname(NULL, 0, 1023, &by_host, &why),
-             flake_node_from_hostname(system.nodename, 0, 1023, &by_name, &why));
-    CHECK_EQ(by_host, by_name);
-}
-
 /* ---- sno.h ---- */
 
 TEST(pools_at_their_borders) {
     const flake_options o = options_of_sno(scene_clock, NULL);
-    sno_snapshot pool = {.partition = 7, .sequence_min = 1, .sequence_max = 3};
-    fresh();
+    const sno_snapshot of_3 = pool_of_numbers(7, 1, 3), of_4 = pool_of_numbers(7, 0, 3);
+    const sno_snapshot from_9 = pool_of_numbers(7, 9, 0); /* 0: to 65535 */
     const char *const dirs[] = {NULL, our_folder};
     for (int i = 0; i < 2; i++) {
         const flake_node seven = flake_node_fixed(dirs[i], 7), six = flake_node_fixed(dirs[i], 6);
-        pool.sequence_min = 1, pool.sequence_max = 3;
-        CHECK_REFUSED(sno_init(&sno, seven, &pool, &o, &why),
-                      "options: snapshot.sequence_min and sequence_max span fewer than 4 numbers");
-        pool.sequence_min = 0;
-        CHECK_REFUSED(sno_init(&sno, six, &pool, &o, &why),
-                      "snapshot: partition 7 is not the node, 6");
-        CHECK(access(path_of("6.slot"), F_OK) != 0 && (i || access(path_of("7.slot"), F_OK) != 0));
-        CHECK_EQ(sno_init(&sno, seven, &pool, &o, &why), FLAKE_OK);
-        CHECK(sno_gen_partition(&sno) == 7 && sno_cap(&sno) == 4);
-        CHECK_EQ(flake_close(&sno.gen, NULL), FLAKE_OK);
-        pool.sequence_min = 9, pool.sequence_max = 0; /* 0: 65535 */
-        CHECK_EQ(sno_init(&sno, seven, &pool, &o, &why), FLAKE_OK);
-        CHECK_EQ(sno_cap(&sno), 65535 - 9 + 1);
-        CHECK_EQ(flake_close(&sno.gen, NULL), FLAKE_OK);
-        CHECK_EQ(sno_init(&sno, seven, NULL, &o, &why), FLAKE_OK); /* NULL: the whole pool */
-        CHECK_EQ(sno_cap(&sno), 65536);
-        CHECK_EQ(flake_close(&sno.gen, NULL), FLAKE_OK);
+        is_refused(sno_init(&sno, seven, &of_3, &o, &why), FLAKE_INVALID,
+                   "options: snapshot.sequence_min and sequence_max span fewer than 4 numbers");
+        is_refused(sno_init(&sno, six, &of_4, &o, &why), FLAKE_INVALID, "snapshot: partition 7 is not the node, 6");
+        CHECK(access(path_of("6.slot"), F_OK) != 0 && access(path_of("7.slot"), F_OK) != 0);
+        const struct {
+            const sno_snapshot *pool;
+            uint32_t numbers;
+        } rows[] = {{&of_4, 4}, {&from_9, 65535 - 9 + 1}, {NULL, 65536}};
+        for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+            CHECK_EQ(sno_init(&sno, seven, rows[k].pool, &o, &why), FLAKE_OK);
+            CHECK(sno_gen_partition(&sno) == 7 && sno_cap(&sno) == rows[k].numbers);
+            CHECK_EQ(flake_close(&sno.gen, NULL), FLAKE_OK);
+        }
     }
 }
 
-int main(int argc, char **argv) { return scene_main(argc, argv); }
+int main(int argc, char **argv) { return directory_main(argc, argv); }

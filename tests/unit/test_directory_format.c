@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A number's file byte by byte: each kind of generator writes the bytes listed here, and continues from a file
- * built by hand, of this version or of 0.3. Files of something else. System calls that do less than requested,
- * and the mode and descriptor of new files.
+ * A number's file byte by byte (`>>claims` of flake.h): each kind of generator writes the bytes listed here, and
+ * continues from a file built by hand, of this version or of 0.3. Files of something else are refused. System calls
+ * that do less than requested, and the mode and descriptor of new files.
  */
 #define _GNU_SOURCE
 #include "process_scene.h"
@@ -47,6 +47,7 @@ static const int64_t start_ns = 1700000000000000000;
 /* ---- the bytes ---- */
 
 enum { file_size = 8192, record_size = 128 };
+static const uint8_t last_run[16] = "a run of before";
 static uint8_t image[file_size + 1], expected[file_size];
 
 static uint64_t hash_of(const uint8_t *bytes, size_t n) {
@@ -146,39 +147,30 @@ TEST(each_kind_writes_these_bytes) {
 
 /* Version 2 is 0.3's, for a number that it claimed in a directory: it has no holder's pid and start. */
 TEST(a_file_made_by_hand_is_continued_from) {
-    static const uint8_t run[16] = "a run of before";
     for (const struct kind *kind = kinds; kind < kinds + kinds_count; kind++)
         for (uint8_t version = 2; version <= 3; version++)
             for (int newest_is_odd = 0; newest_is_odd < 2; newest_is_odd++) {
                 const size_t newest = newest_is_odd ? 4608 : 512, oldest = 512 + 4608 - newest;
-                const uint64_t pid = version == 2 ? 0 : 77, count = newest_is_odd ? 9 : 8;
-                const int64_t claimed_ns = version == 2 ? 0 : start_ns - 99 * a_ms;
-                const record left = {count,
-                                     start_ns + 500 * a_ms - 1,
-                                     start_ns - 9 * a_ms,
-                                     run,
-                                     'n',
-                                     kind->node,
-                                     pid,
-                                     claimed_ns};
-                const record before = {
-                    count - 1, start_ns - 7 * a_ms, start_ns - 9 * a_ms, run, 'n', kind->node,
-                    pid,       claimed_ns};
+                record left = {newest_is_odd ? 9 : 8, start_ns + 500 * a_ms - 1, start_ns - 9 * a_ms, last_run, 'n',
+                               kind->node, 0, 0};
+                if (version == 3) left.pid = 77, left.claimed_ns = start_ns - 99 * a_ms;
+                record older = left;
+                older.number--;
+                older.horizon_ns = start_ns - 7 * a_ms;
                 begin();
                 begin_expected(version);
                 expect_record(newest, left);
-                expect_record(oldest, before);
+                expect_record(oldest, older);
                 write_file(path_of(kind->file), expected, sizeof expected);
                 CHECK_EQ(init_kind(kind), FLAKE_OK);
                 CHECK(scene_ns() > left.horizon_ns - 20 * a_ms);
                 CHECK(scene_ns() <= left.horizon_ns + 1); /* waits as 0.3 does */
                 CHECK_EQ(read_file(path_of(kind->file), image, sizeof image), file_size);
-                const record next = {
-                    count + 1,  scene_ns() + 3000 * a_ms, scene_ns(), image + oldest + 24, 'n',
-                    kind->node, (uint64_t)getpid(),       scene_ns()};
+                const record next = {left.number + 1, scene_ns() + 3000 * a_ms, scene_ns(), image + oldest + 24, 'n',
+                                     kind->node, (uint64_t)getpid(), scene_ns()};
                 expect_record(oldest, next);                    /* the newest remains, ... */
                 CHECK(memcmp(image, expected, file_size) == 0); /* ... and the version */
-                CHECK(memcmp(next.run, run, 16) != 0);
+                CHECK(memcmp(next.run, last_run, 16) != 0);
                 close_kind(kind);
                 pass_ms(20);
                 CHECK_EQ(init_kind(kind), FLAKE_OK); /* and so does the next run */
@@ -188,18 +180,15 @@ TEST(a_file_made_by_hand_is_continued_from) {
 
 /* No draw of the run before was admitted past its horizon, of whatever version. */
 TEST(a_run_of_version_2_is_not_repeated) {
-    static const uint8_t run[16] = "0.3";
-    uint64_t id;
     for (int64_t part = 0; part < 12; part++) { /* ns before, at and after the end of a ms */
         const int64_t horizon_ns = start_ns + part / 4 * a_ms + part % 4 - 2;
         begin();
         begin_expected(2);
-        expect_record(512, (record){2, horizon_ns, start_ns - a_ms, run, 'n', 7, 0, 0});
+        expect_record(512, (record){2, horizon_ns, start_ns - a_ms, last_run, 'n', 7, 0, 0});
         write_file(path_of("7.slot"), expected, sizeof expected);
-        CHECK_EQ(init_slot(&gen, 7), FLAKE_OK);
-        CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
-        CHECK((ms_of(id) + 1) * a_ms - 1 > horizon_ns); /* 0.3 was admitted whole units, too */
-        CHECK(ms_of(id) * a_ms <= horizon_ns + 1 || horizon_ns < start_ns);
+        run(&gen, 7);
+        CHECK((newest_ms() + 1) * a_ms - 1 > horizon_ns); /* 0.3 was admitted whole units, too */
+        CHECK(newest_ms() * a_ms <= horizon_ns + 1 || horizon_ns < start_ns);
         close_it(&gen);
     }
 }
@@ -214,16 +203,13 @@ static void is_refused(flake_status wanted) {
 }
 
 TEST(a_file_of_something_else_is_refused) {
-    static const uint8_t run[16] = "a run of before";
-    const record good = {8, start_ns - 5 * a_ms, start_ns - 9 * a_ms, run, 'n', 7, 0, 0};
-    record r = good;
+    const record good = {8, start_ns - 5 * a_ms, start_ns - 9 * a_ms, last_run, 'n', 7, 0, 0};
     for (int both = 0; both < 2; both++) { /* in the record that counts */
+        record older = good, r = good;
+        older.number = 7;
         begin();
         begin_expected(3);
-        r = good;
-        r.number = 7;
-        if (both) expect_record(4608, r);
-        r = good;
+        if (both) expect_record(4608, older);
         r.node = 8; /* another number's, under this name */
         expect_record(512, r);
         is_refused(FLAKE_MISMATCH);
@@ -236,9 +222,9 @@ TEST(a_file_of_something_else_is_refused) {
         }
     }
     for (unsigned version = 0; version < 256; version++) {
+        if (version == 2 || version == 3) continue;
         begin_expected((uint8_t)version);
         expect_record(512, good);
-        if (version == 2 || version == 3) continue;
         is_refused(FLAKE_MISMATCH);
         CHECK((strstr(why.text, "is of a later version") != NULL) == (version > 3));
     }
@@ -246,24 +232,17 @@ TEST(a_file_of_something_else_is_refused) {
     expected[0] ^= 1;
     is_refused(FLAKE_MISMATCH);
     CHECK(strstr(why.text, "is not of a number"));
-    begin_expected(3);
-    expect_record(512, good);
-    write_file(path_of("7.slot"), expected, sizeof expected);
-    CHECK_EQ(init_slot(&gen, 7), FLAKE_OK); /* what the cases above have changed */
-}
-
-/* A later version may use the bytes that are zero in this one. */
-TEST(what_this_version_does_not_define_is_refused) {
-    static const uint8_t run[16] = "a run of later";
-    const record good = {8, start_ns - 5 * a_ms, start_ns - 9 * a_ms, run, 'n', 7, 0, 0};
-    for (size_t at = 41; at < 104; at += at == 71 ? 9 : 1) {
-        begin();
+    for (size_t at = 41; at < 104; at += at == 71 ? 9 : 1) { /* what a later version may use is zero in this one */
         begin_expected(3);
         expect_record(512, good);
         expected[512 + at] = 1;
         put_number(expected + 512 + 120, hash_of(expected + 512, 120));
         is_refused(FLAKE_MISMATCH);
     }
+    begin_expected(3);
+    expect_record(512, good);
+    write_file(path_of("7.slot"), expected, sizeof expected);
+    CHECK_EQ(init_slot(&gen, 7), FLAKE_OK); /* what the cases above have changed */
 }
 
 /* They are refused and unchanged, whole or cut short. */
@@ -338,13 +317,6 @@ TEST(a_write_of_nothing_is_a_failed_one) {
     CHECK_STR(why.text, ""); /* which is for failures */
 }
 
-static int lock_error;
-
-static bool refuse_locks(const char *name) {
-    errno = lock_error;
-    return strcmp(name, "fcntl") != 0;
-}
-
 /* A lock of another process is one error, a file system without locks another. */
 TEST(a_lock_that_cannot_be_had_is_not_anothers) {
     static const struct {
@@ -357,17 +329,15 @@ TEST(a_lock_that_cannot_be_had_is_not_anothers) {
     return;
 #endif
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        lock_error = cases[i].error;
         begin_stint();
         const int open_before = descriptors();
         for (int is_there = 0; is_there < 2; is_there++) {
-            on_call = refuse_locks;
+            trap = (struct trap){.name = "fcntl", .error = cases[i].error};
             CHECK_EQ(init_slot(&gen, 7), cases[i].status);
             CHECK_EQ(access(path_of("7.slot"), F_OK), is_there - 1);
             if (cases[i].status == FLAKE_IO) CHECK(strstr(why.text, strerror(cases[i].error)));
-            CHECK_EQ(init_with(&gen, flake_node_any(our_folder, 7, 9), options_in_scene()),
-                     cases[i].status);
-            on_call = NULL;
+            CHECK_EQ(init_range(&gen, 7, 9), cases[i].status);
+            disk_begin();
             CHECK_EQ(init_slot(&gen, 7), FLAKE_OK);
             close_it(&gen);
             pass_ms(5);
@@ -389,10 +359,8 @@ TEST(new_files_are_for_their_user_alone) {
     for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
         begin_stint();
         const mode_t before = umask((mode_t)masks[i]);
-        CHECK_EQ(init_with(&gen, flake_node_fixed(path_of("ids"), 7), options_in_scene()),
-                 FLAKE_OK);
-        CHECK_EQ(init_with(&other, flake_node_any(path_of("ids"), 7, 9), options_in_scene()),
-                 FLAKE_OK);
+        CHECK_EQ(init_in(&gen, path_of("ids"), 7), FLAKE_OK);
+        CHECK_EQ(init_with(&other, flake_node_any(path_of("ids"), 7, 9), options_in_scene()), FLAKE_OK);
         (void)umask(before);
         CHECK_EQ(mode_of(path_of("ids")), 0700);
         CHECK_EQ(mode_of(path_of("ids/7.slot")), 0600);
@@ -403,35 +371,32 @@ TEST(new_files_are_for_their_user_alone) {
     }
 }
 
-static unsigned closed_streams; /* a bit for each */
-
-static bool streams_are_as_they_were(void) {
+/* A bit for each stream that is closed. */
+static bool streams_are(unsigned closed) {
     for (int fd = 0; fd < 3; fd++)
-        if ((fcntl(fd, F_GETFD) < 0) != ((closed_streams >> fd & 1) != 0)) return false;
+        if ((fcntl(fd, F_GETFD) < 0) != ((closed >> fd & 1) != 0)) return false;
     return true;
 }
 
-static void run_without_streams(void) {
-    for (int fd = 0; fd < 3; fd++)
-        if (closed_streams >> fd & 1) (void)close(fd);
-    for (int run = 0; run < 2; run++, pass_ms(5)) { /* a new file, and an existing one */
-        EXPECT(init_slot(&gen, 7) == FLAKE_OK && gen.claim.file.fd > 2);
-        EXPECT(init_sno(&sno, flake_node_any(our_folder, 8, 9), NULL) == FLAKE_OK);
-        EXPECT(sno.gen.claim.file.fd > 2);
-        EXPECT(fcntl(gen.claim.file.fd, F_GETFD) & FD_CLOEXEC);
-        EXPECT(streams_are_as_they_were());
-        pass_ms(4000);
-        EXPECT(draw_from(&gen) == FLAKE_OK);
-        EXPECT(flake_close(&gen, NULL) == FLAKE_OK);
-        EXPECT(flake_close(&sno.gen, NULL) == FLAKE_OK);
-        EXPECT(streams_are_as_they_were());
-    }
-}
-
 TEST(a_closed_stream_is_not_stood_in_for) {
-    for (closed_streams = 0; closed_streams < 8; closed_streams++) {
+    for (unsigned closed = 0; closed < 8; closed++) {
         begin_stint();
-        child_is_well(run_without_streams);
+        IN_CHILD {
+            for (int fd = 0; fd < 3; fd++)
+                if (closed >> fd & 1) (void)close(fd);
+            for (int run = 0; run < 2; run++, pass_ms(5)) { /* a new file, and an existing one */
+                CHECK(init_slot(&gen, 7) == FLAKE_OK && gen.claim.file.fd > 2);
+                CHECK_EQ(init_sno(&sno, range(8, 9), NULL), FLAKE_OK);
+                CHECK(sno.gen.claim.file.fd > 2);
+                CHECK(fcntl(gen.claim.file.fd, F_GETFD) & FD_CLOEXEC);
+                CHECK(streams_are(closed));
+                pass_ms(4000);
+                CHECK_EQ(draw_from(&gen), FLAKE_OK);
+                CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
+                CHECK_EQ(flake_close(&sno.gen, NULL), FLAKE_OK);
+                CHECK(streams_are(closed));
+            }
+        }
     }
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Generators in memory that processes share, related by fork or not, with a number of a directory: the process that
- * called init extends the horizon, and all draws stop there. When that process has died, another one takes over and
- * all continue. A peer is this program started anew, with the memory at another address.
+ * Generators in memory that processes share, related by fork or not, with a number of a directory (`shared_memory` and
+ * flake_take_over in flake.h, `>>claims`): the process that called init extends the horizon, and all draws stop there.
+ * When that process has died, another one takes over and all continue. A peer is this program started anew, with the
+ * memory at another address.
  */
 #define _GNU_SOURCE
 #include "process_scene.h"
@@ -30,13 +31,13 @@ static flake_options shared_options(void) {
     return o;
 }
 
-static void *clocks_user; /* means nothing to this clock */
-
-static flake_status init_it(void) {
+/* Its clock does not use `user`. */
+static flake_status init_with_user(void *user) {
     flake_options o = shared_options();
-    o.clock.user = clocks_user;
+    o.clock.user = user;
     return init_with(&all->gen, slot(1), o);
 }
+static flake_status init_it(void) { return init_with_user(NULL); }
 
 static flake_status take_it_over(void) {
     memset(&why, 0, sizeof why);
@@ -54,124 +55,117 @@ static flake_status extend(void) { return flake_extend(&all->gen, NULL); }
 
 /* ---- peers ---- */
 
-static bool allow_no_write(const char *name) {
-    EXPECT(strcmp(name, "write") != 0);
-    return true;
-}
-
 static void draws_up_to_the_horizon(void) {
     uint64_t id;
-    on_call = allow_no_write;
+    trap = (struct trap){.name = "write"};
     flake_status status = FLAKE_OK;
     for (int i = 0; i < 5000 && (status = draw_one()) == FLAKE_OK; i++) pass_ms(1);
-    EXPECT(status == FLAKE_NOT_EXTENDED);
+    CHECK_EQ(status, FLAKE_NOT_EXTENDED);
     const unsigned sleeps = atomic_load(&our->sleeps);
-    EXPECT(flake_next(&all->gen, &id) == FLAKE_NOT_EXTENDED); /* no process extends it */
-    EXPECT(atomic_load(&our->sleeps) - sleeps <= 20);
+    CHECK_EQ(flake_next(&all->gen, &id), FLAKE_NOT_EXTENDED); /* no process extends it */
+    CHECK(atomic_load(&our->sleeps) - sleeps <= 20);
+    CHECK_EQ(trap.calls, 0);
 }
 
-static void draws_one(void) { EXPECT(draw_one() == FLAKE_OK); }
+static void draws_one(void) { CHECK_EQ(draw_one(), FLAKE_OK); }
 static void finds_it_closed(void) {
-    EXPECT(draw_one() == FLAKE_CLOSED);
-    EXPECT(extend() == FLAKE_CLOSED);
-    EXPECT(take_it_over() == FLAKE_CLOSED);
+    CHECK_EQ(draw_one(), FLAKE_CLOSED);
+    CHECK_EQ(extend(), FLAKE_CLOSED);
+    CHECK_EQ(take_it_over(), FLAKE_CLOSED);
 }
-static void finds_that_a_write_failed(void) { EXPECT(draw_one() == FLAKE_IO); }
+static void finds_that_a_write_failed(void) { CHECK_EQ(draw_one(), FLAKE_IO); }
 
 static void is_not_the_holder(void) {
     static flake_gen own;
     const uint64_t number = record_of(1).number;
-    EXPECT(extend() == FLAKE_INVALID);
-    EXPECT(take_it_over() == FLAKE_IN_USE);
-    EXPECT(why_is_of(1) && strstr(why.text, "in use") != NULL);
-    EXPECT(extend() == FLAKE_INVALID);
-    EXPECT(init_slot(&own, 1) == FLAKE_IN_USE);
-    EXPECT(flake_close(&all->gen, NULL) == FLAKE_OK); /* drops what it inherited, if it is a child */
-    EXPECT(flake_close(&all->gen, NULL) == FLAKE_OK);
-    EXPECT(extend() == FLAKE_INVALID);
-    EXPECT(take_it_over() == FLAKE_IN_USE);
-    EXPECT(record_of(1).number == number);
-    EXPECT(draw_one() == FLAKE_OK);
+    CHECK_EQ(extend(), FLAKE_INVALID);
+    CHECK_EQ(take_it_over(), FLAKE_IN_USE);
+    CHECK(why_is_of(1) && strstr(why.text, "in use") != NULL);
+    CHECK_EQ(extend(), FLAKE_INVALID);
+    CHECK_EQ(init_slot(&own, 1), FLAKE_IN_USE);
+    CHECK_EQ(flake_close(&all->gen, NULL), FLAKE_OK); /* drops what it inherited, if it is a child */
+    CHECK_EQ(flake_close(&all->gen, NULL), FLAKE_OK);
+    CHECK_EQ(extend(), FLAKE_INVALID);
+    CHECK_EQ(take_it_over(), FLAKE_IN_USE);
+    CHECK_EQ(record_of(1).number, number);
+    CHECK_EQ(draw_one(), FLAKE_OK);
 }
 
 static flake_status hold(void) { return all->gen.kind ? take_it_over() : init_it(); }
 
 static void holds_draws_and_is_killed(void) {
-    EXPECT(hold() == FLAKE_OK);
+    CHECK_EQ(hold(), FLAKE_OK);
     for (int i = 0; i < 4000; i++, pass_ms(1)) {
-        if (i % 1000 == 0) EXPECT(extend() == FLAKE_OK);
-        EXPECT(draw_one() == FLAKE_OK);
+        if (i % 1000 == 0) CHECK_EQ(extend(), FLAKE_OK);
+        CHECK_EQ(draw_one(), FLAKE_OK);
     }
     be_killed();
 }
 
 /* As a signal handler of this thread: this process is not the holder yet, but already the writer. */
-static bool use_it_at_a_write(const char *name) {
+static void use_it_meanwhile(void) {
     const int writes = disk.calls;
-    if (strcmp(name, "write") != 0) return true;
-    on_call = NULL;
-    EXPECT(extend() == FLAKE_INVALID);
-    EXPECT(flake_close(&all->gen, NULL) == FLAKE_AGAIN);
-    EXPECT(disk.calls == writes);
-    on_call = use_it_at_a_write;
-    return true;
+    CHECK_EQ(extend(), FLAKE_INVALID);
+    CHECK_EQ(flake_close(&all->gen, NULL), FLAKE_AGAIN);
+    CHECK_EQ(disk.calls, writes);
 }
 
 static void takes_over(void) {
     const unsigned sleeps = atomic_load(&our->sleeps);
-    on_call = use_it_at_a_write;
-    EXPECT(take_it_over() == FLAKE_OK);
-    on_call = NULL;
-    EXPECT(atomic_load(&our->sleeps) == sleeps);
-    EXPECT(take_it_over() == FLAKE_IN_USE); /* by this process itself */
-    EXPECT(record_of(1).pid == (uint64_t)getpid());
-    EXPECT(draw_one() == FLAKE_OK);
+    trap = (struct trap){.name = "write", .act = use_it_meanwhile};
+    CHECK_EQ(take_it_over(), FLAKE_OK);
+    CHECK(trap.calls > 0);
+    disk_begin();
+    CHECK_EQ(atomic_load(&our->sleeps), sleeps);
+    CHECK_EQ(take_it_over(), FLAKE_IN_USE); /* by this process itself */
+    CHECK_EQ(record_of(1).pid, (uint64_t)getpid());
+    CHECK_EQ(draw_one(), FLAKE_OK);
     pass_ms(2000);
-    EXPECT(extend() == FLAKE_OK);
+    CHECK_EQ(extend(), FLAKE_OK);
     pass_ms(2900);
-    EXPECT(draw_one() == FLAKE_OK);
+    CHECK_EQ(draw_one(), FLAKE_OK);
 }
 
 static void cannot_take_over(void) {
     pass_ms(60000);
     disk_begin();
     disk_fail(3, 100); /* the second write */
-    EXPECT(take_it_over() == FLAKE_IO);
+    CHECK_EQ(take_it_over(), FLAKE_IO);
     /* the dead process's last record is on disk before the next one is written */
-    EXPECT(strcmp(disk.log, "wdw") == 0);
+    CHECK(strcmp(disk.log, "wdw") == 0);
     disk_begin();
     const int fd = open(path_of("bystander"), O_RDWR | O_CREAT, 0666); /* has its descriptor by now */
     struct stat file;
-    EXPECT(fd >= 0);
-    EXPECT(extend() == FLAKE_INVALID);
-    EXPECT(flake_close(&all->gen, NULL) == FLAKE_OK);
-    EXPECT(fstat(fd, &file) == 0 && file.st_size == 0); /* it is open, and nothing was written to it */
-    EXPECT(take_it_over() == FLAKE_OK);
-    EXPECT(extend() == FLAKE_OK);
-    EXPECT(draw_one() == FLAKE_OK);
-    EXPECT(flake_close(&all->gen, NULL) == FLAKE_OK);
-    EXPECT(fstat(fd, &file) == 0);
+    CHECK(fd >= 0);
+    CHECK_EQ(extend(), FLAKE_INVALID);
+    CHECK_EQ(flake_close(&all->gen, NULL), FLAKE_OK);
+    CHECK(fstat(fd, &file) == 0 && file.st_size == 0); /* it is open, and nothing was written to it */
+    CHECK_EQ(take_it_over(), FLAKE_OK);
+    CHECK_EQ(extend(), FLAKE_OK);
+    CHECK_EQ(draw_one(), FLAKE_OK);
+    CHECK_EQ(flake_close(&all->gen, NULL), FLAKE_OK);
+    CHECK_EQ(fstat(fd, &file), 0);
 }
 
 static void finds_another_runs_file(void) {
     const uint64_t number = record_of(1).number;
     const int before = descriptors();
-    EXPECT(take_it_over() == FLAKE_MISMATCH);
-    EXPECT(why_is_of(1));
-    EXPECT(descriptors() == before);
-    EXPECT(extend() == FLAKE_INVALID);
-    EXPECT(draw_one() != FLAKE_OK);
-    EXPECT(record_of(1).number == number);
+    CHECK_EQ(take_it_over(), FLAKE_MISMATCH);
+    CHECK(why_is_of(1));
+    CHECK_EQ(descriptors(), before);
+    CHECK_EQ(extend(), FLAKE_INVALID);
+    CHECK(draw_one() != FLAKE_OK);
+    CHECK_EQ(record_of(1).number, number);
 }
 
 static void finds_no_file(void) {
     const int before = descriptors();
-    EXPECT(take_it_over() == FLAKE_IO);
-    EXPECT(why_is_of(1) && strstr(why.text, "does not exist") != NULL);
-    EXPECT(access(path_of(slot_name(1)), F_OK) != 0);
-    EXPECT(access(path_of("1.slot.new"), F_OK) != 0);
-    EXPECT(descriptors() == before);
-    EXPECT(extend() == FLAKE_INVALID);
+    CHECK_EQ(take_it_over(), FLAKE_IO);
+    CHECK(why_is_of(1) && strstr(why.text, "does not exist") != NULL);
+    CHECK(access(slot_path(1), F_OK) != 0);
+    CHECK(access(path_of("1.slot.new"), F_OK) != 0);
+    CHECK_EQ(descriptors(), before);
+    CHECK_EQ(extend(), FLAKE_INVALID);
 }
 
 /* Of each lane, one after the other. */
@@ -179,17 +173,17 @@ static void draws_from_each_lane(void) {
     uint64_t id;
     for (unsigned i = 0; i < 2; i++) {
         const bool finds_it = flake_i_claim_of(&all->lane[i].engine) == &all->lanes.claim;
-        EXPECT(finds_it);
+        CHECK(finds_it);
         if (!finds_it) return; /* a draw by other data might wait for ever */
         for (unsigned k = 0; k < 256; k++) flake_i_lanes_map(&all->lanes.lanes, k, i + 1);
-        EXPECT(flake_try(&all->lanes, &id) == FLAKE_OK);
+        CHECK_EQ(flake_try(&all->lanes, &id), FLAKE_OK);
         note(id);
     }
 }
 
 static void draws_from_no_lane(void) {
     uint64_t id;
-    EXPECT(flake_try(&all->lanes, &id) == FLAKE_NOT_EXTENDED);
+    CHECK_EQ(flake_try(&all->lanes, &id), FLAKE_NOT_EXTENDED);
 }
 
 #define ROLE(name) \
@@ -222,7 +216,7 @@ static void be_a_peer(void) {
                                NULL};
     (void)execv(program, arguments);
     void *again = map_shared("all", sizeof *all);
-    EXPECT(again != (void *)all);
+    CHECK(again != (void *)all);
     (void)munmap(all, sizeof *all);
     all = (struct shared *)again;
     play(role_at_hand);
@@ -243,7 +237,7 @@ static int peer_main(char **argv) {
 /* As a fork or as a peer. */
 static int as_other(bool fork_only, const char *role) {
     role_at_hand = role;
-    return in_child(fork_only ? be_a_fork : be_a_peer);
+    return end_of(begin_child(fork_only ? be_a_fork : be_a_peer));
 }
 
 static void other_plays(bool fork_only, const char *role) { CHECK_EQ(as_other(fork_only, role), 0); }
@@ -345,29 +339,17 @@ TEST(take_over_refuses_what_has_no_dead_holder) {
     CHECK_EQ(draw_one(), FLAKE_CLOSED);
 }
 
-static int calls, kill_at;
-
-static bool kill_here(const char *name) {
-    (void)name;
-    if (++calls == kill_at) be_killed();
-    return true;
-}
-
-static void extends_and_is_killed(void) {
-    clocks_user = &calls; /* which may not exist in the others */
-    EXPECT(hold() == FLAKE_OK);
-    EXPECT(draw_one() == FLAKE_OK);
-    pass_ms(2500);
-    on_call = kill_here;
-    EXPECT(extend() == FLAKE_OK);
-    be_killed();
-}
-
 TEST(killed_at_each_call_of_an_extension) {
     begin_shared();
-    for (kill_at = 1; kill_at < 14; kill_at++) {
-        calls = 0;
-        child_is_killed(extends_and_is_killed);
+    for (int kill_at = 1; kill_at < 14; kill_at++) {
+        IN_KILLED_CHILD {
+            CHECK_EQ(all->gen.kind ? take_it_over() : init_with_user(&kill_at), FLAKE_OK); /* the child's variable */
+            CHECK_EQ(draw_one(), FLAKE_OK);
+            pass_ms(2500);
+            trap = (struct trap){.from = kill_at, .act = be_killed};
+            CHECK_EQ(extend(), FLAKE_OK);
+            be_killed();
+        }
         const uint64_t written = record_of(1).number;
         const unsigned sleeps = atomic_load(&our->sleeps);
         CHECK_EQ(draw_one(), FLAKE_OK);
@@ -385,22 +367,18 @@ TEST(killed_at_each_call_of_an_extension) {
     close_it(&all->gen);
 }
 
-static void takes_over_and_is_killed(void) {
-    on_call = kill_here;
-    EXPECT(take_it_over() == FLAKE_OK);
-    EXPECT(draw_one() == FLAKE_OK);
-    EXPECT(calls < kill_at); /* the last round */
-    on_call = NULL;
-    be_killed();
-}
-
 TEST(killed_at_each_call_of_a_take_over) {
     begin_shared();
-    child_is_killed(holds_draws_and_is_killed);
-    for (kill_at = 1; kill_at < 24; kill_at++) {
-        calls = 0;
+    IN_KILLED_CHILD holds_draws_and_is_killed();
+    for (int kill_at = 1; kill_at < 24; kill_at++) {
         pass_ms(1000);
-        child_is_killed(takes_over_and_is_killed);
+        IN_KILLED_CHILD {
+            trap = (struct trap){.from = kill_at, .act = be_killed};
+            CHECK_EQ(take_it_over(), FLAKE_OK);
+            CHECK_EQ(draw_one(), FLAKE_OK);
+            CHECK(kill_at > 10); /* it makes fewer calls */
+            be_killed();
+        }
         const flake_status status = draw_one();
         CHECK(status == FLAKE_OK || status == FLAKE_NOT_EXTENDED);
     }
@@ -409,28 +387,23 @@ TEST(killed_at_each_call_of_a_take_over) {
     close_it(&all->gen);
 }
 
-static void closes_and_is_killed(void) {
-    EXPECT(init_it() == FLAKE_OK);
-    for (int i = 0; i < 100; i++) EXPECT(draw_one() == FLAKE_OK);
-    on_call = kill_here;
-    EXPECT(flake_close(&all->gen, NULL) == FLAKE_OK);
-    on_call = NULL;
-    be_killed();
-}
-
 /* Others may draw until then, or not any more; what they drew is covered. */
 TEST(killed_at_each_call_of_a_close) {
-    for (kill_at = 1; kill_at < 16; kill_at++) {
+    for (int kill_at = 1; kill_at < 16; kill_at++) {
         begin_shared();
-        calls = 0;
-        child_is_killed(closes_and_is_killed);
+        IN_KILLED_CHILD {
+            CHECK_EQ(init_it(), FLAKE_OK);
+            for (int i = 0; i < 100; i++) CHECK_EQ(draw_one(), FLAKE_OK);
+            trap = (struct trap){.from = kill_at, .act = be_killed};
+            CHECK_EQ(flake_close(&all->gen, NULL), FLAKE_OK);
+            be_killed();
+        }
         pass_ms(1);
         const flake_status status = draw_one(), taken = take_it_over();
         CHECK(status == FLAKE_OK || status == FLAKE_CLOSED);
         CHECK_EQ(taken, status);
         if (taken == FLAKE_OK) close_it(&all->gen);
-        CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
-        CHECK_EQ(draw_from(&gen), FLAKE_OK);
+        run(&gen, 1);
         CHECK_EQ(repeated(), 0);
         close_it(&gen);
     }
@@ -448,7 +421,7 @@ TEST(a_take_over_creates_no_file) {
     for (int fork_only = 0; fork_only < 2; fork_only++) {
         begin_shared();
         CHECK(WIFSIGNALED(as_other(fork_only, "holds_draws_and_is_killed")));
-        CHECK_EQ(unlink(path_of(slot_name(1))), 0);
+        CHECK_EQ(unlink(slot_path(1)), 0);
         other_plays(fork_only, "finds_no_file");
     }
 }
@@ -456,25 +429,23 @@ TEST(a_take_over_creates_no_file) {
 /* ---- the file is of another run, or was restored to an earlier copy ---- */
 
 static void another_run(void) {
-    EXPECT(init_slot(&gen, 1) == FLAKE_OK);
-    for (int i = 0; i < 100; i++, pass_ms(1)) EXPECT(draw_from(&gen) == FLAKE_OK);
-    EXPECT(flake_close(&gen, NULL) == FLAKE_OK);
+    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
+    for (int i = 0; i < 100; i++, pass_ms(1)) CHECK_EQ(draw_from(&gen), FLAKE_OK);
+    CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
 }
 
 /* As in another root, or mount namespace, than the holder's, which lives. */
-static void finds_another_file(void) {
-    child_is_well(another_run);
-    EXPECT(take_it_over() == FLAKE_MISMATCH);
-    EXPECT(strstr(why.text, "is not the holder's file") != NULL);
-}
-
 TEST(a_take_over_elsewhere_leaves_the_holder_alone) {
     begin_shared();
     CHECK_EQ(init_it(), FLAKE_OK);
-    CHECK_EQ(rename(path_of(slot_name(1)), path_of("elsewhere")), 0);
-    child_is_well(finds_another_file);
-    CHECK_EQ(unlink(path_of(slot_name(1))), 0);
-    CHECK_EQ(rename(path_of("elsewhere"), path_of(slot_name(1))), 0);
+    CHECK_EQ(rename(slot_path(1), path_of("elsewhere")), 0);
+    IN_CHILD {
+        IN_CHILD another_run();
+        CHECK_EQ(take_it_over(), FLAKE_MISMATCH);
+        CHECK(strstr(why.text, "is not the holder's file") != NULL);
+    }
+    CHECK_EQ(unlink(slot_path(1)), 0);
+    CHECK_EQ(rename(path_of("elsewhere"), slot_path(1)), 0);
     CHECK_EQ(draw_one(), FLAKE_OK);
     CHECK_EQ(extend(), FLAKE_OK);
     pass_ms(2000);
@@ -486,7 +457,7 @@ TEST(a_run_in_between_ends_the_generator_before_it) {
     for (int fork_only = 0; fork_only < 2; fork_only++) {
         begin_shared();
         CHECK(WIFSIGNALED(as_other(fork_only, "holds_draws_and_is_killed")));
-        child_is_well(another_run);
+        in_child(another_run);
         other_plays(fork_only, "finds_another_runs_file");
         CHECK_EQ(repeated(), 0);
         CHECK(our->n > 4090);
@@ -497,22 +468,19 @@ TEST(a_run_in_between_ends_the_generator_before_it) {
     }
 }
 
-static uint8_t earlier[FLAKE_I_FILE];
-
-static void holds_and_the_file_is_restored(void) {
-    EXPECT(init_it() == FLAKE_OK);
-    EXPECT(read_file(path_of(slot_name(1)), earlier, sizeof earlier) == sizeof earlier);
-    pass_ms(1600);
-    EXPECT(draw_one() == FLAKE_OK);
-    EXPECT(extend() == FLAKE_OK);
-    write_file(path_of(slot_name(1)), earlier, sizeof earlier);
-    be_killed();
-}
-
 /* The next holder of that file waits for an earlier horizon: draws must stop. */
 TEST(a_file_restored_to_an_earlier_copy_is_not_taken_over) {
     begin_shared();
-    child_is_killed(holds_and_the_file_is_restored);
+    IN_KILLED_CHILD {
+        uint8_t earlier[FLAKE_I_FILE];
+        CHECK_EQ(init_it(), FLAKE_OK);
+        CHECK_EQ(read_file(slot_path(1), earlier, sizeof earlier), sizeof earlier);
+        pass_ms(1600);
+        CHECK_EQ(draw_one(), FLAKE_OK);
+        CHECK_EQ(extend(), FLAKE_OK);
+        write_file(slot_path(1), earlier, sizeof earlier);
+        be_killed();
+    }
     CHECK_EQ(draw_one(), FLAKE_OK);
     CHECK_EQ(take_it_over(), FLAKE_MISMATCH);
     CHECK(why_is_of(1));
@@ -522,28 +490,24 @@ TEST(a_file_restored_to_an_earlier_copy_is_not_taken_over) {
 
 /* ---- a child inherited the file ---- */
 
-static wire to_orphan, from_orphan;
-
-static void leaves_a_child_behind(void) {
-    EXPECT(init_it() == FLAKE_OK);
-    if (fork() == 0) {
-        tell(&from_orphan);
-        if (await_word(&to_orphan)) EXPECT(flake_close(&all->gen, NULL) == FLAKE_OK);
-        EXPECT(draw_one() == FLAKE_OK); /* it continues to draw */
-        tell(&from_orphan);
-        (void)await_word(&to_orphan);
-        EXPECT(draw_one() == FLAKE_OK);
-        tell(&from_orphan);
-        _exit(0);
-    }
-    (void)await_word(&from_orphan);
-    be_killed();
-}
-
 TEST(a_child_of_the_holder_keeps_the_number_until_it_calls_close) {
+    const wire to_orphan = new_line(), from_orphan = new_line();
     begin_shared();
-    to_orphan = new_line(), from_orphan = new_line();
-    child_is_killed(leaves_a_child_behind);
+    IN_KILLED_CHILD {
+        pid_t orphan;
+        CHECK_EQ(init_it(), FLAKE_OK);
+        IN_CHILD_AS(orphan) {
+            tell(&from_orphan);
+            if (await_word(&to_orphan)) CHECK_EQ(flake_close(&all->gen, NULL), FLAKE_OK);
+            CHECK_EQ(draw_one(), FLAKE_OK); /* it continues to draw */
+            tell(&from_orphan);
+            (void)await_word(&to_orphan);
+            CHECK_EQ(draw_one(), FLAKE_OK);
+            tell(&from_orphan);
+        }
+        (void)await_word(&from_orphan);
+        be_killed();
+    }
     CHECK_EQ(take_it_over(), FLAKE_IN_USE);
     CHECK_EQ(draw_one(), FLAKE_OK);
     tell(&to_orphan);
@@ -562,48 +526,32 @@ TEST(a_child_of_the_holder_keeps_the_number_until_it_calls_close) {
 
 /* ---- several at once ---- */
 
-static void finds_it_in_use_or_closed(void) {
-    const flake_status status = take_it_over();
-    EXPECT(status == FLAKE_IN_USE || status == FLAKE_CLOSED);
-    EXPECT(extend() != FLAKE_OK);
-}
-
-static unsigned met;
-static bool let_another_try(const char *name) {
-    (void)name;
-    on_call = NULL;
-    met++;
-    child_is_well(finds_it_in_use_or_closed);
-    on_call = let_another_try;
-    return true;
+static void let_another_try(void) {
+    IN_CHILD {
+        const flake_status status = take_it_over();
+        CHECK(status == FLAKE_IN_USE || status == FLAKE_CLOSED);
+        CHECK(extend() != FLAKE_OK);
+    }
 }
 
 TEST(no_process_takes_over_from_a_holder_that_closes) {
     begin_shared();
     CHECK_EQ(init_it(), FLAKE_OK);
     CHECK_EQ(draw_one(), FLAKE_OK);
-    met = 0;
-    on_call = let_another_try;
+    trap = (struct trap){.act = let_another_try};
     CHECK_EQ(flake_close(&all->gen, NULL), FLAKE_OK);
-    on_call = NULL;
-    CHECK(met > 5);
+    CHECK(trap.calls > 5);
+    disk_begin();
     CHECK_EQ(take_it_over(), FLAKE_CLOSED);
-}
-
-static unsigned opened;
-static bool let_another_try_once_it_is_locked(const char *name) {
-    opened += strcmp(name, "open") == 0;
-    return !opened || strcmp(name, "read") != 0 || let_another_try(name);
 }
 
 TEST(of_two_that_take_over_at_once_one_does) {
     begin_shared();
-    child_is_killed(holds_draws_and_is_killed);
-    met = opened = 0;
-    on_call = let_another_try_once_it_is_locked;
+    IN_KILLED_CHILD holds_draws_and_is_killed();
+    trap = (struct trap){.name = "read", .act = let_another_try}; /* the file is locked */
     CHECK_EQ(take_it_over(), FLAKE_OK);
-    on_call = NULL;
-    CHECK(met > 0);
+    CHECK(trap.calls > 0);
+    disk_begin();
     CHECK_EQ(extend(), FLAKE_OK);
     CHECK_EQ(draw_one(), FLAKE_OK);
     close_it(&all->gen);
@@ -624,7 +572,7 @@ static void take_some_steps_one_deeper(void) {
 
 static void take_a_step(void) {
     const flake_status status = draw_one();
-    EXPECT(status != FLAKE_FORKED && status != FLAKE_IO && status != FLAKE_IN_USE);
+    CHECK(status != FLAKE_FORKED && status != FLAKE_IO && status != FLAKE_IN_USE);
     switch (random_below(&random_state, 10)) {
     case 0:
     case 1: counts[0] += take_it_over() == FLAKE_OK; break;
@@ -632,12 +580,12 @@ static void take_a_step(void) {
     case 3: (void)flake_close(&all->gen, NULL); break;
     case 4:
     case 5:
-        if (depth < 2) (void)in_child(take_some_steps_one_deeper);
+        if (depth < 2) (void)end_of(begin_child(take_some_steps_one_deeper));
         (void)random_next(&random_state);
         break;
     case 6:
         if (init_slot(&other, 1) == FLAKE_OK) {
-            for (int i = 0; i < 3; i++) EXPECT(draw_from(&other) == FLAKE_OK);
+            for (int i = 0; i < 3; i++) CHECK_EQ(draw_from(&other), FLAKE_OK);
             counts[2]++;
             close_it(&other);
         }
@@ -678,29 +626,20 @@ TEST(any_order_of_deaths_take_overs_and_private_runs_repeats_nothing) {
 
 /* ---- shards and snos ---- */
 
-static void init_shards_draw_and_be_killed(void) {
-    uint64_t id;
-    const flake_options o = shared_options();
-    EXPECT(flake_init_shards(all->shards, 2, slot(1), &o, NULL) == FLAKE_OK);
-    for (int i = 0; i < 2; i++) {
-        EXPECT(flake_try(&all->shards[i], &id) == FLAKE_OK);
-        note(id);
-    }
-    be_killed();
-}
-
 TEST(shards_of_a_dead_process_are_taken_over_by_the_first) {
     uint64_t id;
     begin_shared();
-    child_is_killed(init_shards_draw_and_be_killed);
+    IN_KILLED_CHILD {
+        const flake_options o = shared_options();
+        CHECK_EQ(flake_init_shards(all->shards, 2, slot(1), &o, NULL), FLAKE_OK);
+        for (int i = 0; i < 2; i++) CHECK_EQ(draw_from(&all->shards[i]), FLAKE_OK);
+        be_killed();
+    }
     pass_ms(10000);
     CHECK_EQ(flake_try(&all->shards[1], &id), FLAKE_NOT_EXTENDED);
     CHECK_EQ(flake_take_over(&all->shards[1], &why), FLAKE_INVALID);
     CHECK_EQ(flake_take_over(&all->shards[0], &why), FLAKE_OK);
-    for (int i = 0; i < 2; i++) {
-        CHECK_EQ(flake_try(&all->shards[i], &id), FLAKE_OK);
-        note(id);
-    }
+    for (int i = 0; i < 2; i++) CHECK_EQ(draw_from(&all->shards[i]), FLAKE_OK);
     CHECK_EQ(repeated(), 0);
     close_it(&all->shards[0]);
     pass_ms(1);
@@ -714,17 +653,15 @@ static flake_status draw_one_sno(void) {
     return status;
 }
 
-static void init_snos_and_be_killed(void) {
-    const flake_options o = {.shared_memory = true, .start_this_unit = true};
-    const sno_snapshot pool = pool_of_numbers(5, 0, 99);
-    EXPECT(sno_init(&all->sno, slot(5), &pool, &o, NULL) == FLAKE_OK);
-    for (int i = 0; i < 100; i++) EXPECT(draw_one_sno() == FLAKE_OK);
-    be_killed();
-}
-
 TEST(snos_are_taken_over_too) {
     begin_shared();
-    child_is_killed(init_snos_and_be_killed);
+    IN_KILLED_CHILD {
+        const flake_options o = {.shared_memory = true, .start_this_unit = true};
+        const sno_snapshot pool = pool_of_numbers(5, 0, 99);
+        CHECK_EQ(sno_init(&all->sno, slot(5), &pool, &o, NULL), FLAKE_OK);
+        for (int i = 0; i < 100; i++) CHECK_EQ(draw_one_sno(), FLAKE_OK);
+        be_killed();
+    }
     CHECK_EQ(flake_extend(&all->sno.gen, NULL), FLAKE_INVALID);
     pass_ms(2900);
     CHECK_EQ(draw_one_sno(), FLAKE_OK);
@@ -737,12 +674,6 @@ TEST(snos_are_taken_over_too) {
     close_it(&all->sno.gen);
 }
 
-/* Orphans, too, have met what they expect. */
-static void end_shared(void) {
-    end_scene();
-    CHECK_EQ(atomic_load(&our->trouble), 0);
-}
-
 int main(int argc, char **argv) {
     if (argc == 5 && strcmp(argv[1], "--peer") == 0) return peer_main(argv);
     program = argv[0];
@@ -750,6 +681,5 @@ int main(int argc, char **argv) {
         puts("  64-bit atomics of this machine take a lock\n1 passed, 0 failed");
         return 0;
     }
-    check_after = end_shared;
-    return scene_main(argc, argv);
+    return directory_main(argc, argv);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * A claim is lost, a machine is cloned, a process forks, or a generator is closed: what happens to callers that
- * sleep at that moment, and what each call returns afterwards. No caller gets an ID that by then belongs to another.
+ * A claim is lost, a machine is cloned, a process forks, or a generator is closed (FLAKE_LEASE_LOST, FLAKE_FORKED and
+ * FLAKE_CLOSED in flake.h): what happens to callers that sleep at that moment, and what each call returns afterwards.
+ * No caller gets an ID that by then belongs to another.
  */
 #define _GNU_SOURCE
 #include "process_scene.h"
@@ -10,9 +11,10 @@
 #include "options.h"
 #include "ways_to_draw.h"
 
+/* Where each generator has its number from: a call, a directory, or a gate with a word, as of a claim. */
+static enum { ALONE, IN_A_DIRECTORY, BEHIND_A_GATE, places } place;
 static flake_atomic64 claim;
 static flake_status gate_answer;
-static bool in_dir; /* without a claim: each generator has a directory */
 
 static flake_status ask_gate(void *user, int64_t until_ns) {
     (void)user;
@@ -20,11 +22,10 @@ static flake_status ask_gate(void *user, int64_t until_ns) {
     return gate_answer;
 }
 
-/* With a claim: a gate with a word that may be closed. */
-static ways_setup setup_of(bool with_claim) {
+static ways_setup setup(void) {
     ways_setup w = {0};
-    if (with_claim) w.gate.admit = ask_gate, w.gate.fence = &claim;
-    else if (in_dir) w.dir = our_folder;
+    if (place == IN_A_DIRECTORY) w.dir = our_folder;
+    if (place == BEHIND_A_GATE) w.gate.admit = ask_gate, w.gate.fence = &claim;
     return w;
 }
 
@@ -36,15 +37,13 @@ static flake_status draw(const struct way *w) {
     return status;
 }
 
-static bool with_claim;
-
 static void make(void) {
-    const ways_setup w = setup_of(with_claim);
+    const ways_setup w = setup();
     CHECK_EQ(ways_make(&w), 0);
 }
 
 static void make_of_numbers(uint32_t seq_min, uint32_t seq_max) {
-    const ways_setup w = setup_of(with_claim);
+    const ways_setup w = setup();
     flake_options o = ways_flake_options(&w, seq_min, seq_max);
     CHECK_EQ(flake_init(&ways.gen, ways_flake_node(&w), &o, NULL), FLAKE_OK);
 }
@@ -55,7 +54,7 @@ static void make_of_numbers(uint32_t seq_min, uint32_t seq_max) {
 
 static const struct way *way_now;
 
-static void spend_way(void) {
+static void use_up_way(void) {
     struct way by_try = *way_now;
     by_try.call = BY_TRY;
     make();
@@ -66,14 +65,14 @@ static void spend_way(void) {
 static flake_status sleep_way(void) { return draw(way_now); }
 
 static const struct way one_gen = {"next of one number", FAMILY_FLAKE, &ways.gen, BY_NEXT};
-static void spend_one(void) {
+static void use_up_one(void) {
     make_of_numbers(1, 1);
     CHECK_EQ(draw(&one_gen), FLAKE_OK);
 }
 static flake_status sleep_one(void) { return draw(&one_gen); }
 
 /* By fetch_add, after others' draws. */
-static void spend_all(void) {
+static void use_up_all(void) {
     make_of_numbers(0, 4095);
     for (int i = 0; i < 4096; i++) CHECK_EQ(draw(&one_gen), FLAKE_OK);
 }
@@ -108,16 +107,16 @@ static flake_status sleep_blocked(void) { return draw(&of_sno); }
 
 static const struct sleeper {
     const char *name;
-    void (*spend)(void);
+    void (*use_up)(void);
     flake_status (*sleep)(void);
-} others[] = {{"next of one number", spend_one, sleep_one},
-              {"next of many numbers", spend_all, sleep_one},
-              {"next by fetch_add", spend_all, sleep_late},
+} others[] = {{"next of one number", use_up_one, sleep_one},
+              {"next of many numbers", use_up_all, sleep_one},
+              {"next by fetch_add", use_up_all, sleep_late},
               {"next of a blocked sno", block_sno, sleep_blocked}};
 enum { others_count = sizeof others / sizeof *others, sleepers = others_count + ways_count };
 
 static struct sleeper sleeper_at(unsigned i) {
-    struct sleeper s = {"", spend_way, sleep_way};
+    struct sleeper s = {"", use_up_way, sleep_way};
     if (i < others_count) return others[i];
     way_now = &all_ways[i - others_count];
     s.name = way_now->call == BY_NEXT || way_now->call == BY_NEXT_N || way_now->call == BY_PREFETCH
@@ -158,48 +157,54 @@ static void fork_meanwhile(int64_t ns) { /* as a signal handler may */
     sleep_on(ns);
 }
 
-static void begin_with(bool claims) {
+static void begin_at(int there) {
     ways_close(); /* of the scene before */
     begin();
+    place = there;
     atomic_store(&claim, 1u);
     gate_answer = FLAKE_OK;
-    with_claim = claims;
     forked = -1;
     on_sleep = sleep_on;
 }
 
-static void check_sleep(const struct sleeper *s, void (*meanwhile)(int64_t ns),
-                        flake_status wanted) {
-    on_sleep = meanwhile;
-    const flake_status status = s->sleep();
-    if (forked == 0) _exit(status == FLAKE_FORKED ? 0 : 1);
-    CHECK_EQ(status, wanted);
-    CHECK(on_sleep == sleep_on); /* it has slept */
-    CHECK_EQ(repeated(), 0);
-    if (check_failures) printf("  %s\n", s->name);
+static void (*then)(int64_t ns);
+
+static void open_the_gate_meanwhile(int64_t ns) {
+    gate_answer = FLAKE_OK;
+    then(ns);
 }
 
-static void each_sleeps(unsigned claims, void (*meanwhile)(int64_t ns), flake_status wanted) {
+/* The draw of each sleeper, there, and what happens while it sleeps: for its unit, or until the gate opens. */
+static void each_sleeps(int there, bool for_gate, void (*meanwhile)(int64_t ns), flake_status wanted) {
     for (unsigned i = 0; i < sleepers && !check_failures; i++) {
         const struct sleeper s = sleeper_at(i);
-        if (!s.name) continue;
-        begin_with(claims);
-        s.spend();
-        check_sleep(&s, meanwhile, wanted);
+        if (!s.name || (for_gate && (s.sleep == sleep_late || s.sleep == sleep_blocked))) continue;
+        begin_at(there);
+        s.use_up();
+        if (for_gate) pass_ms(10), gate_answer = FLAKE_AGAIN;
+        then = meanwhile;
+        on_sleep = for_gate ? open_the_gate_meanwhile : meanwhile;
+        const flake_status status = s.sleep();
+        if (forked == 0) _exit(status == FLAKE_FORKED ? 0 : 1);
+        CHECK_EQ(status, wanted);
+        CHECK(on_sleep == sleep_on); /* it has slept */
+        CHECK_EQ(repeated(), 0);
+        if (check_failures) printf("  %s, place %d\n", s.name, there);
     }
 }
 
 TEST(a_sleeper_gets_no_id_after_a_bump) {
-    for (unsigned claims = 0; claims < 2; claims++)
-        each_sleeps(claims, clone_meanwhile, FLAKE_FORKED);
+    each_sleeps(ALONE, false, clone_meanwhile, FLAKE_FORKED);
+    each_sleeps(BEHIND_A_GATE, false, clone_meanwhile, FLAKE_FORKED);
 }
 
-TEST(a_sleeper_gets_no_id_after_his_claim_is_lost) {
-    each_sleeps(1, lose_the_claim_meanwhile, FLAKE_LEASE_LOST);
+TEST(a_sleeper_gets_no_id_after_its_claim_is_lost) {
+    each_sleeps(BEHIND_A_GATE, false, lose_the_claim_meanwhile, FLAKE_LEASE_LOST);
 }
 
 TEST(a_fork_in_a_sleep_gives_the_parent_alone_an_id) {
-    for (unsigned claims = 0; claims < 2; claims++) each_sleeps(claims, fork_meanwhile, FLAKE_OK);
+    each_sleeps(ALONE, false, fork_meanwhile, FLAKE_OK);
+    each_sleeps(BEHIND_A_GATE, false, fork_meanwhile, FLAKE_OK);
 }
 
 static void close_meanwhile(int64_t ns) {
@@ -209,40 +214,14 @@ static void close_meanwhile(int64_t ns) {
 
 /* A thread that draws beside close is a mistake, and repeats no ID. */
 TEST(a_sleeper_gets_no_id_after_a_close) {
-    for (unsigned i = 0; i < 3; i++) {
-        in_dir = i == 1;
-        each_sleeps(i == 2, close_meanwhile, FLAKE_CLOSED);
-    }
-    in_dir = false;
+    for (int there = ALONE; there < places; there++) each_sleeps(there, false, close_meanwhile, FLAKE_CLOSED);
 }
 
-/* ---- before a gate ---- */
-
-static void (*then)(int64_t ns);
-
-static void open_the_gate_meanwhile(int64_t ns) {
-    gate_answer = FLAKE_OK;
-    then(ns);
-}
-
-static void in_front_of_a_gate(void (*meanwhile)(int64_t ns), flake_status wanted) {
-    for (unsigned i = 0; i < sleepers && !check_failures; i++) {
-        const struct sleeper s = sleeper_at(i);
-        if (!s.name || s.sleep == sleep_late || s.sleep == sleep_blocked) continue;
-        begin_with(true);
-        s.spend();
-        pass_ms(10);
-        gate_answer = FLAKE_AGAIN;
-        then = meanwhile;
-        check_sleep(&s, open_the_gate_meanwhile, wanted);
-    }
-}
-
-TEST(who_waits_for_a_gate_looks_again) {
-    in_front_of_a_gate(sleep_once, FLAKE_OK);
-    in_front_of_a_gate(lose_the_claim_meanwhile, FLAKE_LEASE_LOST);
-    in_front_of_a_gate(clone_meanwhile, FLAKE_FORKED);
-    in_front_of_a_gate(fork_meanwhile, FLAKE_OK);
+TEST(a_caller_that_waits_for_a_gate_looks_again) {
+    each_sleeps(BEHIND_A_GATE, true, sleep_once, FLAKE_OK);
+    each_sleeps(BEHIND_A_GATE, true, lose_the_claim_meanwhile, FLAKE_LEASE_LOST);
+    each_sleeps(BEHIND_A_GATE, true, clone_meanwhile, FLAKE_FORKED);
+    each_sleeps(BEHIND_A_GATE, true, fork_meanwhile, FLAKE_OK);
 }
 
 /* A horizon that a timer extends. */
@@ -255,10 +234,10 @@ static void extend_or_close_meanwhile(int64_t ns) {
     CHECK_EQ(call(&ways.sno.gen, NULL), FLAKE_OK);
 }
 
-TEST(who_waits_for_a_horizon_looks_again) {
+TEST(a_caller_that_waits_for_a_horizon_looks_again) {
     for (unsigned i = 0; i < 4; i++) {
         const sno_snapshot pool = pool_of_numbers(10, 0, 3);
-        begin_with(false);
+        begin_at(ALONE);
         flake_options o = options_in_scene(), p = ways_sno_options();
         o.manual_extend = p.manual_extend = true;
         CHECK_EQ(flake_init(&ways.gen, flake_node_fixed(our_folder, 1), &o, NULL), FLAKE_OK);
@@ -276,17 +255,14 @@ TEST(who_waits_for_a_horizon_looks_again) {
 TEST(a_lost_claim_is_told_by_each_call) {
     sno_snapshot taken;
     sno_id sno;
-    begin_with(true);
+    begin_at(BEHIND_A_GATE);
     make();
-    for (unsigned i = 0; i < ways_count; i++)
-        CHECK_EQ(draw(&all_ways[i]), FLAKE_OK); /* three are left in stock */
+    for (unsigned i = 0; i < ways_count; i++) CHECK_EQ(draw(&all_ways[i]), FLAKE_OK); /* three are left in stock */
     const flake_options closed = *flake_gen_options(&ways.gen);
-    const ways_setup claimed = setup_of(true);
-    ways_setup free = setup_of(false);
-    free.who = 1;
-    const flake_options o = ways_flake_options(&free, 0, 99), wide = ways_wide_options(&free);
-    const flake_options s = ways_sno_options();
-    const flake_node node = ways_flake_node(&free);
+    const ways_setup claimed = setup(), free = {.who = 1};
+    const flake_options o = ways_flake_options(&free, 0, 99), wide = ways_wide_options(&free), s = ways_sno_options();
+    const sno_snapshot pool = ways_pool(1, FAMILY_SNO, 0, 99);
+    const flake_node node = ways_flake_node(&free), partition = ways_node(&free, pool.partition);
     atomic_store(&claim, 0u);
     for (unsigned i = 0; i < ways_count; i++) CHECK_EQ(draw(&all_ways[i]), FLAKE_LEASE_LOST);
     FAILS(sno_with_time(&ways.sno, 0, start_ms, &sno), FLAKE_LEASE_LOST, sno);
@@ -294,13 +270,10 @@ TEST(a_lost_claim_is_told_by_each_call) {
     CHECK_EQ(sno_shards_snapshot(ways.sno_shards, 2, &taken), FLAKE_LEASE_LOST);
     CHECK_EQ(flake_retry_ns(&ways.gen), INT64_MAX);
     CHECK_EQ(flake_retry_ns(&ways.sno.gen), INT64_MAX);
-    const sno_snapshot pool = ways_pool(1, FAMILY_SNO, 0, 99);
-    const flake_node partition = ways_node(&free, pool.partition);
     /* They were not forked. */
     CHECK_EQ(flake_reinit_after_fork(&ways.gen, node, &o, NULL), FLAKE_INVALID);
     CHECK_EQ(flake_reinit_after_fork(&ways.shards[0], node, &o, NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_reinit_after_fork(&ways.wide, ways_wide_node(&free), &wide, NULL),
-             FLAKE_INVALID);
+    CHECK_EQ(flake_reinit_after_fork(&ways.wide, ways_wide_node(&free), &wide, NULL), FLAKE_INVALID);
     CHECK_EQ(sno_reinit_after_fork(&ways.sno, partition, &pool, &s, NULL), FLAKE_INVALID);
     CHECK_EQ(sno_reinit_after_fork(&ways.sno_shards[0], partition, &pool, &s, NULL), FLAKE_INVALID);
     CHECK_EQ(draw(&one_gen), FLAKE_LEASE_LOST);
@@ -340,30 +313,29 @@ static void check_that_each_is_closed(void) {
     CHECK_EQ(sno_shards_snapshot(ways.sno_shards, 2, &taken), FLAKE_OK);
 }
 
-/* Alone, in a directory, behind a gate. At once, and in the next unit. */
+/* At once, and in the next unit. */
 TEST(a_close_is_told_by_each_call) {
-    for (unsigned i = 0; i < 6; i++) {
-        in_dir = i / 2 == 1;
-        begin_with(i / 2 == 2);
-        make();
-        for (unsigned k = 0; k < ways_count; k++) CHECK_EQ(draw(&all_ways[k]), FLAKE_OK);
-        const int64_t newest_ms = flake_newest_ms(&ways.gen);
-        ways_close();
-        if (i % 2) pass_ms(10); /* longer than a unit */
-        else draw_from_each_until_none_is_left();
-        check_that_each_is_closed();
-        CHECK_EQ(flake_newest_ms(&ways.gen), newest_ms);
-        CHECK_EQ(flake_gen_node(&ways.gen), 1);
-        CHECK_EQ(flake_ahead_ms(&ways.gen), 0);
-        /* its memory serves the next one */
-        make();
-        for (unsigned k = 0; k < ways_count; k++) {
-            pass_ms(10);
-            CHECK_EQ(draw(&all_ways[k]), FLAKE_OK);
+    for (int there = ALONE; there < places; there++)
+        for (int later = 0; later < 2; later++) {
+            begin_at(there);
+            make();
+            for (unsigned k = 0; k < ways_count; k++) CHECK_EQ(draw(&all_ways[k]), FLAKE_OK);
+            const int64_t newest_ms = flake_newest_ms(&ways.gen);
+            ways_close();
+            if (later) pass_ms(10); /* longer than a unit */
+            else draw_from_each_until_none_is_left();
+            check_that_each_is_closed();
+            CHECK_EQ(flake_newest_ms(&ways.gen), newest_ms);
+            CHECK_EQ(flake_gen_node(&ways.gen), 1);
+            CHECK_EQ(flake_ahead_ms(&ways.gen), 0);
+            /* its memory serves the next one */
+            make();
+            for (unsigned k = 0; k < ways_count; k++) {
+                pass_ms(10);
+                CHECK_EQ(draw(&all_ways[k]), FLAKE_OK);
+            }
+            CHECK_EQ(repeated(), 0);
         }
-        CHECK_EQ(repeated(), 0);
-    }
-    in_dir = false;
 }
 
 int main(int argc, char **argv) { return scene_main(argc, argv); }

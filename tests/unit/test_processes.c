@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Several processes on one generator in shared memory, or on a shard each; SIGKILL ends one of them
- * again and again, at any instruction. No ID repeats, including those of the killed processes; no
- * process waits longer than the queue's bound; the others continue, and a new process replaces the
- * killed one, with its shard. With a directory, another one takes over from a killed holder; and numbers pass from
- * killed processes to those that start meanwhile.
+ * Several processes draw, and SIGKILL ends one of them again and again, at any instruction (shared_memory and shards
+ * in flake.h, `>>engine`; with a directory, `>>claims`). No ID repeats, including those of the killed processes; no
+ * process waits longer than the queue's bound; the others continue, and a new process replaces the killed one. Numbers
+ * pass from one process to the next, at once; processes and threads that start at once have different ones.
  */
 #define _XOPEN_SOURCE 700
 #define _DEFAULT_SOURCE
@@ -16,13 +15,12 @@
 #include "sno_key.h"
 #include "real_time.h"
 #include "temporary_dir.h"
+#include "children.h"
 #include <pthread.h>
-#include <signal.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 enum { kills = small ? 20 : 100 };
 
@@ -63,73 +61,113 @@ static int64_t stepping_clock(void *user) {
            atomic_load_explicit(&our->offset_ns, memory_order_relaxed);
 }
 
-/* ---- ways to draw ---- */
+static void begin(void) {
+    memset((void *)our, 0, offsetof(common, seats));
+    for (unsigned i = 0; i < seats; i++) memset((void *)&our->seats[i], 0, offsetof(seat, ids));
+    (void)fflush(stdout);
+}
+
+/* ---- what processes draw from ---- */
 
 typedef struct way {
     const char *name;
     bool is_sno, of_shards;
     uint32_t cap; /* IDs a unit */
-    bool clock_steps;
+    bool clock_steps, in_directory;
 } way;
 
-static bool draw_id(const way *w, unsigned i, uint64_t *id) {
-    if (!w->is_sno)
-        return flake_next(w->of_shards ? &our->flake_shards[i] : &our->flake, id) == FLAKE_OK;
-    const sno_id drawn = next_sno(w->of_shards ? &our->sno_shards[i] : &our->sno, 7);
-    *id = sno_key(drawn);
-    return !sno_is_zero(drawn);
+enum { horizon_ms = 60 };
+
+static flake_node in_directory(const char *name) { return flake_node_fixed(in_folder(name), 1); }
+
+/* IDs run ahead of the clock, so what a killed process has drawn is known by its file alone. */
+static flake_options holders_options(void) {
+    flake_options o = options_of_flake(0, 15, NULL, NULL);
+    o.horizon_ms = horizon_ms;
+    o.max_ahead_ms = 20;
+    return o;
+}
+
+static flake_status draw_id(const way *w, unsigned i, uint64_t *id) {
+    sno_id sno;
+    if (w->in_directory) return flake_try(&our->flake, id);
+    if (!w->is_sno) return flake_next(w->of_shards ? &our->flake_shards[i] : &our->flake, id);
+    const flake_status status = sno_next(w->of_shards ? &our->sno_shards[i] : &our->sno, 7, &sno);
+    *id = sno_key(sno);
+    return status;
 }
 
 static void init(const way *w) {
     flake_options f = options_of_flake(1, w->cap < 4095 ? w->cap : 4095, NULL, NULL), s = {0};
     const sno_snapshot pool = pool_of_numbers(5, 1, (uint16_t)(w->cap < 16 ? 16 : w->cap));
-    memset(our, 0, offsetof(common, seats));
-    for (unsigned i = 0; i < seats; i++) memset(&our->seats[i], 0, offsetof(seat, ids));
+    const flake_node zero = flake_node_fixed(NULL, 0), five = flake_node_fixed(NULL, 5);
+    begin();
     s.shared_memory = f.shared_memory = true;
     f.max_wait_ms = s.max_wait_ms = max_wait_ms;
     if (w->clock_steps) f.clock.now_ns = s.clock.now_ns = stepping_clock;
-    CHECK_EQ(flake_init(&our->flake, flake_node_fixed(NULL, 0), &f, NULL), FLAKE_OK);
-    CHECK_EQ(flake_init_shards(our->flake_shards, seats, flake_node_fixed(NULL, 0), &f, NULL),
-             FLAKE_OK);
-    CHECK_EQ(sno_init(&our->sno, flake_node_fixed(NULL, 5), &pool, &s, NULL), FLAKE_OK);
-    CHECK_EQ(sno_init_shards(our->sno_shards, seats, flake_node_fixed(NULL, 5), &pool, &s, NULL),
-             FLAKE_OK);
+    CHECK_EQ(flake_init(&our->flake, zero, &f, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init_shards(our->flake_shards, seats, zero, &f, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init(&our->sno, five, &pool, &s, NULL), FLAKE_OK);
+    CHECK_EQ(sno_init_shards(our->sno_shards, seats, five, &pool, &s, NULL), FLAKE_OK);
+}
+
+/* In a directory: extends the horizon, after it has become the holder, if the last one has died. */
+static void hold(void) {
+    flake_status status = flake_extend(&our->flake, NULL);
+    if (status == FLAKE_INVALID) {
+        if (flake_take_over(&our->flake, NULL) != FLAKE_OK) return;
+        atomic_fetch_add(&our->takes, 1u);
+        status = flake_extend(&our->flake, NULL);
+    }
+    if (status == FLAKE_OK) atomic_fetch_add(&our->holds, 1u);
+}
+
+/* The first process calls init. */
+static void init_in_directory(unsigned i) {
+    flake_options o = holders_options();
+    o.shared_memory = true;
+    if (i == 0 && !atomic_load(&our->is_begun)) {
+        if (flake_init(&our->flake, in_directory("shared"), &o, NULL) != FLAKE_OK) _exit(1);
+        atomic_store(&our->is_begun, true);
+    }
+    while (!atomic_load(&our->is_begun)) nap_us(20);
 }
 
 /* ---- processes ---- */
 
-/* An ID is recorded before the next is drawn; a process killed before that has drawn one
- * unrecorded ID, and no other process may draw it. */
+/* An ID is recorded before the next is drawn; a process killed before that has drawn one unrecorded ID, and no other
+ * process may draw it. */
 static _Noreturn void draw_on(unsigned i, const way *w, pid_t parent) {
     seat *s = &our->seats[i];
-    for (;;) {
+    if (w->in_directory) init_in_directory(i);
+    for (unsigned turn = 0;; turn++) {
         const uint64_t n = atomic_load(&s->n);
+        if (getppid() != parent) _exit(1);
+        if (w->in_directory && turn % 256 == 0) hold();
         if (n >= atomic_load(&our->allowed)) {
-            if (getppid() != parent) _exit(1);
             nap_us(20);
             continue;
         }
         const int64_t began_ns = clock_ns(CLOCK_MONOTONIC);
         atomic_store(&s->since_ns, began_ns);
         uint64_t id = 0;
-        const bool drawn = draw_id(w, i, &id);
+        const flake_status status = draw_id(w, i, &id);
         const int64_t took_ns = clock_ns(CLOCK_MONOTONIC) - began_ns;
         atomic_store(&s->since_ns, 0);
         if (took_ns > atomic_load(&s->longest_ns)) atomic_store(&s->longest_ns, took_ns);
-        if (!drawn) {
-            atomic_fetch_add(&s->refused, 1u);
-            continue;
-        }
-        s->ids[n] = id;
-        atomic_store(&s->n, n + 1);
+        if (status == FLAKE_OK) {
+            s->ids[n] = id;
+            atomic_store(&s->n, n + 1);
+        } else if (w->in_directory && status == FLAKE_NOT_EXTENDED) hold();
+        else if (!w->in_directory || status != FLAKE_AGAIN) atomic_fetch_add(&s->refused, 1u);
     }
 }
 
 static pid_t start(unsigned i, const way *w) {
+    const pid_t parent = getpid();
+    pid_t child;
     atomic_store(&our->seats[i].since_ns, 0);
-    const pid_t parent = getpid(), child = fork();
-    if (child == 0) draw_on(i, w, parent);
-    if (child < 0) abort();
+    IN_CHILD_AS(child) draw_on(i, w, parent);
     return child;
 }
 
@@ -149,11 +187,16 @@ static bool all_go_on(const uint64_t *had) {
     return true;
 }
 
+static void end_killed(pid_t child) {
+    CHECK_EQ(kill(child, SIGKILL), 0);
+    CHECK_EQ(end_of(child), SIGKILL);
+}
+
 /* Starts all, kills one after the other, and returns how many IDs were below the one before. */
 static size_t kill_again_and_again(const way *w) {
+    const uint64_t longest_pause_ns = w->in_directory ? 3000000 : 300000;
     pid_t children[seats];
     uint64_t random = 88172645463325252u, had[seats] = {0};
-    (void)fflush(stdout);
     atomic_store(&our->allowed, ids_a_round);
     for (unsigned i = 0; i < seats; i++) children[i] = start(i, w);
     bool all_well = all_go_on(had);
@@ -165,26 +208,20 @@ static size_t kill_again_and_again(const way *w) {
             const uint64_t most_ns = random_below(&random, 2) ? 2000000 : 20000000;
             atomic_store(&our->offset_ns, -(int64_t)random_below(&random, most_ns));
         }
-        const int64_t pause_ns = (int64_t)random_below(&random, 300000);
-        for (const int64_t from_ns = clock_ns(CLOCK_MONOTONIC);
-             clock_ns(CLOCK_MONOTONIC) < from_ns + pause_ns;) {
-        }
-        if (kill(children[victim], SIGKILL) != 0) abort();
-        if (waitpid(children[victim], NULL, 0) != children[victim]) abort();
+        const int64_t end_ns = clock_ns(CLOCK_MONOTONIC) + (int64_t)random_below(&random, longest_pause_ns);
+        while (clock_ns(CLOCK_MONOTONIC) < end_ns) (void)sched_yield();
+        end_killed(children[victim]);
         children[victim] = start(victim, w);
         all_well = all_go_on(had);
     }
     CHECK(all_well);
-    for (unsigned i = 0; i < seats; i++) {
-        (void)kill(children[i], SIGKILL);
-        (void)waitpid(children[i], NULL, 0);
-    }
-
+    for (unsigned i = 0; i < seats; i++) end_killed(children[i]);
     size_t falls = 0;
     for (unsigned i = 0; i < seats; i++) {
         const seat *s = &our->seats[i];
         for (uint64_t k = 1; k < s->n; k++) falls += s->ids[k] <= s->ids[k - 1];
         CHECK(s->longest_ns <= (max_wait_ms + stall_ms) * INT64_C(1000000));
+        if (!w->clock_steps) CHECK_EQ(s->refused, 0);
     }
     return falls;
 }
@@ -204,19 +241,19 @@ static size_t repeated(void) {
     return duplicates;
 }
 
-TEST(killed_wherever_it_stands) {
+TEST(killed_at_any_instruction) {
     static const way ways[] = {
-        {"a shared generator", false, false, 4095, false},
-        {"its queue", false, false, 256, false},
-        {"each ID is waited for", false, false, 4, false},
-        {"the clock goes backwards", false, false, 256, true},
-        {"shards that successors take over", false, true, 1024, false},
-        {"shards, the clock goes backwards", false, true, 1024, true},
-        {"a shared sno generator", true, false, 65535, false},
-        {"its queue", true, false, 512, false},
-        {"snos, the clock goes backwards", true, false, 4095, true},
-        {"sno shards that successors take over", true, true, 4095, false},
-        {"sno shards, the clock goes backwards", true, true, 4095, true},
+        {"a shared generator", false, false, 4095, false, false},
+        {"its queue", false, false, 256, false, false},
+        {"each ID is waited for", false, false, 4, false, false},
+        {"the clock goes backwards", false, false, 256, true, false},
+        {"shards that successors take over", false, true, 1024, false, false},
+        {"shards, the clock goes backwards", false, true, 1024, true, false},
+        {"a shared sno generator", true, false, 65535, false, false},
+        {"its queue", true, false, 512, false, false},
+        {"snos, the clock goes backwards", true, false, 4095, true, false},
+        {"sno shards that successors take over", true, true, 4095, false, false},
+        {"sno shards, the clock goes backwards", true, true, 4095, true, false},
     };
     if (!words_reach_other_processes) {
         const flake_options shared = {.shared_memory = true};
@@ -228,9 +265,30 @@ TEST(killed_wherever_it_stands) {
         const size_t falls = kill_again_and_again(w);
         CHECK_EQ(repeated(), 0);
         if (!w->clock_steps) CHECK_EQ(falls, 0);
-        for (unsigned i = 0; i < seats && !w->clock_steps; i++) CHECK_EQ(our->seats[i].refused, 0);
         if (check_failures) printf("  with %s\n", w->name);
     }
+}
+
+/* With a directory the holder is killed, too. */
+TEST(another_process_takes_over_from_a_killed_holder_while_all_draw) {
+    static const way shared = {"a number of a directory", false, false, 16, false, true};
+    const flake_options o = holders_options();
+    flake_gen *const next = &our->flake_shards[0]; /* the next holder, with memory of its own */
+    uint64_t id, newest = 0;
+    if (!words_reach_other_processes) return;
+    begin();
+    (void)kill_again_and_again(&shared);
+    CHECK(atomic_load(&our->takes) > 0);
+    CHECK(atomic_load(&our->holds) > kills);
+    for (unsigned i = 0; i < seats; i++) {
+        const seat *s = &our->seats[i];
+        if (s->n && s->ids[s->n - 1] > newest) newest = s->ids[s->n - 1];
+    }
+    CHECK_EQ(repeated(), 0);
+    CHECK_EQ(flake_init(next, in_directory("shared"), &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_next(next, &id), FLAKE_OK);
+    CHECK(id > newest);
+    CHECK_EQ(flake_close(next, NULL), FLAKE_OK);
 }
 
 /* ---- one after the other, with the same number ---- */
@@ -256,135 +314,25 @@ static size_t falls_of(const uint64_t *ids, size_t n) {
     return falls;
 }
 
-/* Each begins as soon as the one before has drawn, mostly in the same unit. */
+/* Each begins as soon as the one before has drawn, mostly in the same unit: in this process, or in one of its own. */
 TEST(a_generator_takes_over_a_number_in_the_unit_of_the_one_before) {
     uint64_t *const ids = our->seats[0].ids;
     for (int is_sno = 0; is_sno < 2; is_sno++) {
         for (unsigned i = 0; i < takers; i++) take_over(ids + ids_each * i, is_sno, false);
+        CHECK_EQ(falls_of(ids, ids_each * takers), 0);
+        for (unsigned i = 0; i < takers; i++) IN_CHILD take_over(ids + ids_each * i, is_sno, false);
         CHECK_EQ(falls_of(ids, ids_each * takers), 0);
         for (unsigned i = 0; i < takers; i++) take_over(ids + ids_each * i, is_sno, true);
         CHECK(falls_of(ids, ids_each * takers) > 0); /* what the default prevents */
     }
 }
 
-TEST(a_process_takes_over_a_number_in_the_unit_of_the_one_before) {
-    uint64_t *const ids = our->seats[0].ids;
-    for (int is_sno = 0; is_sno < 2; is_sno++) {
-        for (unsigned i = 0; i < takers; i++) {
-            (void)fflush(stdout);
-            const pid_t child = fork();
-            if (child == 0) {
-                take_over(ids + ids_each * i, is_sno, false);
-                _exit(check_failures != 0);
-            }
-            int status = -1;
-            CHECK(waitpid(child, &status, 0) == child && status == 0);
-        }
-        CHECK_EQ(falls_of(ids, ids_each * takers), 0);
-    }
-}
-
-/* ---- with a directory: the holder of shared memory is killed, too ---- */
-
-enum { horizon_ms = 60 };
-
-static flake_node in_directory(const char *name) { return flake_node_fixed(in_folder(name), 1); }
-
-/* IDs run ahead of the clock, so what a killed process has drawn is known by its file alone. */
-static flake_options holders_options(void) {
-    flake_options o = options_of_flake(0, 15, NULL, NULL);
-    o.horizon_ms = horizon_ms;
-    o.max_ahead_ms = 20;
-    return o;
-}
-
-/* Extends the horizon, after it has become the holder, if the last one has died. */
-static void hold(void) {
-    flake_status status = flake_extend(&our->flake, NULL);
-    if (status == FLAKE_INVALID) {
-        if (flake_take_over(&our->flake, NULL) != FLAKE_OK) return;
-        atomic_fetch_add(&our->takes, 1u);
-        status = flake_extend(&our->flake, NULL);
-    }
-    if (status == FLAKE_OK) atomic_fetch_add(&our->holds, 1u);
-}
-
-static _Noreturn void draw_and_hold(unsigned i, pid_t parent) {
-    seat *s = &our->seats[i];
-    if (i == 0 && !atomic_load(&our->is_begun)) {
-        flake_options o = holders_options();
-        o.shared_memory = true;
-        if (flake_init(&our->flake, in_directory("shared"), &o, NULL) != FLAKE_OK) _exit(1);
-        atomic_store(&our->is_begun, true);
-    }
-    while (!atomic_load(&our->is_begun)) nap_us(20);
-    for (unsigned turn = 0;; turn++) {
-        const uint64_t n = atomic_load(&s->n);
-        uint64_t id;
-        if (getppid() != parent) _exit(1);
-        const bool may_draw = n < atomic_load(&our->allowed);
-        const flake_status status = may_draw ? flake_try(&our->flake, &id) : FLAKE_AGAIN;
-        if (status == FLAKE_OK) {
-            s->ids[n] = id;
-            atomic_store(&s->n, n + 1);
-        } else if (status != FLAKE_AGAIN && status != FLAKE_NOT_EXTENDED) atomic_fetch_add(&s->refused, 1u);
-        if (status == FLAKE_NOT_EXTENDED || turn % 256 == 0) hold();
-        if (!may_draw) nap_us(20);
-    }
-}
-
-static pid_t start_holder(unsigned i) {
-    const pid_t parent = getpid(), child = fork();
-    if (child == 0) draw_and_hold(i, parent);
-    if (child < 0) abort();
-    return child;
-}
-
-TEST(another_process_takes_over_from_a_killed_holder_while_all_draw) {
-    pid_t children[seats];
-    uint64_t random = 88172645463325252u, had[seats] = {0}, id, newest = 0;
-    if (!words_reach_other_processes) return;
-    memset((void *)our, 0, offsetof(common, seats));
-    for (unsigned i = 0; i < seats; i++) memset((void *)&our->seats[i], 0, offsetof(seat, ids));
-    (void)fflush(stdout);
-    atomic_store(&our->allowed, ids_a_round);
-    for (unsigned i = 0; i < seats; i++) children[i] = start_holder(i);
-    bool all_well = all_go_on(had);
-    for (unsigned k = 0; k < kills && all_well; k++) {
-        const unsigned victim = (unsigned)random_below(&random, seats);
-        for (unsigned i = 0; i < seats; i++) had[i] = atomic_load(&our->seats[i].n);
-        atomic_fetch_add(&our->allowed, ids_a_round);
-        nap_us((long)random_below(&random, 3000));
-        if (kill(children[victim], SIGKILL) != 0) abort();
-        if (waitpid(children[victim], NULL, 0) != children[victim]) abort();
-        children[victim] = start_holder(victim);
-        all_well = all_go_on(had);
-    }
-    CHECK(all_well);
-    for (unsigned i = 0; i < seats; i++) {
-        (void)kill(children[i], SIGKILL);
-        (void)waitpid(children[i], NULL, 0);
-    }
-    CHECK(atomic_load(&our->takes) > 0);
-    CHECK(atomic_load(&our->holds) > kills);
-    for (unsigned i = 0; i < seats; i++) {
-        const seat *s = &our->seats[i];
-        CHECK_EQ(s->refused, 0);
-        if (s->n && s->ids[s->n - 1] > newest) newest = s->ids[s->n - 1];
-    }
-    CHECK_EQ(repeated(), 0);
-    const flake_options o = holders_options(); /* the next one, with memory of its own */
-    CHECK_EQ(flake_init(&our->flake_shards[0], in_directory("shared"), &o, NULL), FLAKE_OK);
-    CHECK_EQ(flake_next(&our->flake_shards[0], &id), FLAKE_OK);
-    CHECK(id > newest);
-    CHECK_EQ(flake_close(&our->flake_shards[0], NULL), FLAKE_OK);
-}
-
 /* ---- one after the other, killed at any instruction ---- */
 
-static _Noreturn void draw_until_killed(seat *s, pid_t parent) {
+static void draw_until_killed(seat *s) {
     static flake_gen own;
     const flake_options o = holders_options();
+    const pid_t parent = getppid();
     const flake_status status = flake_init(&own, in_directory("single"), &o, NULL);
     if (status != FLAKE_OK) atomic_fetch_add(&s->refused, 1u);
     while (status == FLAKE_OK && getppid() == parent) {
@@ -399,19 +347,18 @@ static _Noreturn void draw_until_killed(seat *s, pid_t parent) {
         if (n % 50 == 49 && flake_close(&own, NULL) != FLAKE_OK) atomic_fetch_add(&s->refused, 1u);
         if (n % 50 == 49 && flake_init(&own, in_directory("single"), &o, NULL) != FLAKE_OK) break;
     }
-    _exit(1);
 }
 
 TEST(a_number_passes_from_a_killed_process_to_the_next) {
     seat *s = &our->seats[0];
     uint64_t random = 2862933555777941757u;
-    memset((void *)s, 0, offsetof(seat, ids));
+    begin();
     for (unsigned k = 0; k < kills; k++) {
-        const pid_t parent = getpid(), child = fork();
         const uint64_t enough = atomic_load(&s->n) + 1 + random_below(&random, 400);
-        if (child == 0) draw_until_killed(s, parent);
+        pid_t child;
+        IN_CHILD_AS(child) draw_until_killed(s);
         for (unsigned naps = 0; atomic_load(&s->n) < enough && naps < 100000; naps++) nap_us(20);
-        if (child < 0 || kill(child, SIGKILL) != 0 || waitpid(child, NULL, 0) != child) abort();
+        end_killed(child);
     }
     CHECK_EQ(s->refused, 0);
     CHECK(s->n > kills);
@@ -420,34 +367,29 @@ TEST(a_number_passes_from_a_killed_process_to_the_next) {
 
 /* ---- started at once ---- */
 
-static _Noreturn void draw_some(unsigned i, _Atomic(bool) *go) {
-    static flake_gen own;
-    seat *const s = &our->seats[i];
-    const flake_options o = holders_options();
-    while (!atomic_load(go)) {
-    }
-    if (flake_init(&own, flake_node_any(in_folder("at-once"), 0, seats - 1), &o, NULL) != FLAKE_OK) _exit(1);
-    for (unsigned k = 0; k < 200; k++) {
-        const uint64_t n = atomic_load(&s->n);
-        if (n == room || flake_next(&own, &s->ids[n]) != FLAKE_OK) _exit(2);
-        atomic_store(&s->n, n + 1);
-    }
-    _exit(i % 2 && flake_close(&own, NULL) != FLAKE_OK); /* half of them end without a close */
-}
-
 TEST(processes_that_start_at_once_have_different_numbers) {
     _Atomic(bool) *const go = &our->is_begun;
-    for (unsigned i = 0; i < seats; i++) memset((void *)&our->seats[i], 0, offsetof(seat, ids));
+    const flake_options o = holders_options();
+    begin();
     for (unsigned round = 0; round < (small ? 20 : 60); round++) {
         pid_t children[seats];
         atomic_store(go, false);
         for (unsigned i = 0; i < seats; i++)
-            if ((children[i] = fork()) == 0) draw_some(i, go);
+            IN_CHILD_AS(children[i]) {
+                static flake_gen own;
+                seat *const s = &our->seats[i];
+                while (!atomic_load(go)) {
+                }
+                CHECK_EQ(flake_init(&own, flake_node_any(in_folder("at-once"), 0, seats - 1), &o, NULL), FLAKE_OK);
+                for (unsigned k = 0; k < 200; k++) {
+                    const uint64_t n = atomic_load(&s->n);
+                    if (n == room || flake_next(&own, &s->ids[n]) != FLAKE_OK) _exit(2);
+                    atomic_store(&s->n, n + 1);
+                }
+                if (i % 2) CHECK_EQ(flake_close(&own, NULL), FLAKE_OK); /* half of them end without a close */
+            }
         atomic_store(go, true);
-        for (unsigned i = 0; i < seats; i++) {
-            int status = -1;
-            CHECK(waitpid(children[i], &status, 0) == children[i] && status == 0);
-        }
+        for (unsigned i = 0; i < seats; i++) end_child(children[i]);
     }
     CHECK_EQ(repeated(), 0);
 }
