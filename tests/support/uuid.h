@@ -22,8 +22,7 @@ static inline bool scripted_random(void *to, size_t n) {
     if (source.repeats) source.seed = 1;
     for (size_t i = 0; i < 8; i++) {
         source.given[i] = 0;
-        for (int k = 0; k < 8; k++)
-            source.given[i] = source.given[i] << 8 | random_next(&source.seed) >> 56;
+        for (int k = 0; k < 8; k++) source.given[i] = source.given[i] << 8 | random_next(&source.seed) >> 56;
     }
     memcpy(to, source.given, n);
     return true;
@@ -34,17 +33,11 @@ static unsigned lane_now; /* the calls' slot of the map */
 #define FLAKE_LANE() lane_now
 #include "flake.h"
 #include "options.h"
+#include "uuid_fields.h"
 
 #define MS INT64_C(1000000) /* in ns */
 static const int64_t T = 1700000000000;
 static const uint64_t a_node = 0x9ba1a5c50962;
-static const flake128 untouched = {{0xaa, 1, 2, 3}};
-
-/* The output of a failed draw. */
-static inline bool is_none(const flake128 *id) {
-    static const flake128 zero;
-    return flake128_compare(id, &zero) == 0;
-}
 
 static flake_gen gen, other;
 static flake_gen lanes;
@@ -105,32 +98,6 @@ static inline void clock_at(int64_t unix_ms) { script_now.now_ns = unix_ms * MS;
 static inline flake128 drawn(flake_gen *g) {
     flake128 id = untouched;
     CHECK_EQ(flake128_next(g, &id), FLAKE_OK);
-    return id;
-}
-
-static inline void rises(flake128 *last, flake128 id) {
-    CHECK(memcmp(last->bytes, id.bytes, 16) < 0);
-    *last = id;
-}
-
-/* n bits from bit `from` on, as the RFC counts them: 0 is the first of the first byte. */
-static inline uint64_t bits(flake128 id, unsigned from, unsigned n) {
-    uint64_t value = 0;
-    for (unsigned i = from; i < from + n; i++)
-        value = value << 1 | (id.bytes[i / 8] >> (7 - i % 8) & 1);
-    return value;
-}
-
-static inline int64_t uuid_ms(flake128 id) { return (int64_t)bits(id, 0, 48); }
-
-/* Of a UUID. */
-static inline uint64_t counter_of(flake128 id) { return bits(id, 52, 12) << 14 | bits(id, 66, 14); }
-static inline uint64_t tail_of(flake128 id) { return bits(id, 80, 48); }
-
-/* One more in the 80 bits of a ULID. */
-static inline flake128 ulid_plus_one(flake128 id) {
-    for (unsigned i = 16; i-- > 6 && !++id.bytes[i];) {
-    }
     return id;
 }
 
