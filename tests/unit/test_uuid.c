@@ -145,7 +145,7 @@ TEST(the_tails_of_a_ms_are_spread_evenly) {
     }
 }
 
-TEST(an_id_is_what_keys_time_and_place_make_it) {
+TEST(an_id_is_what_keys_time_and_ticket_make_it) {
     EACH_LAYOUT(l) {
         begin(l);
         last_number = 9;
@@ -239,7 +239,7 @@ TEST(a_ulids_counter_carries_and_never_leaves_the_ms) {
     CHECK(carries > 4000);
 }
 
-TEST(rfc9562_6_8_and_6_9_two_generators_say_nothing_of_each_other) {
+TEST(rfc9562_6_8_and_6_9_two_generators_share_no_counter_and_no_tail) {
     begin(&flake_layout_uuid7);
     open_gen(&gen);
     open_gen(&other);
@@ -317,7 +317,7 @@ TEST(a_renewal_that_fails_keeps_the_key_until_the_next) {
 
 /* What a generator caches of its newest ms does not apply to any ms before the first draw: not even to one
  * whose number has zeros where an empty word has them. */
-TEST(counters_begin_at_random_in_whatever_ms) {
+TEST(counters_begin_at_random_in_any_ms) {
     static const int64_t round_ms[] = {INT64_C(1) << 40, INT64_C(3) << 39, INT64_C(7) << 38};
     for (size_t i = 0; i < sizeof round_ms / sizeof *round_ms; i++) {
         uint64_t any = 0;
@@ -363,12 +363,13 @@ static flake_status admit_all(void *user, int64_t until_ns) {
 }
 
 /* Of boundary's layout, too. */
-TEST(what_init_refuses) {
+TEST(an_init_refuses_what_its_layout_cannot_have) {
     static const flake_gate gate = {.admit = admit_all};
     static const char *const named[] = {"layout", "layout", "layout",      "layout",  "layout",
                                         "node",   "node",   "node",        "seq_scatter",
                                         "seq_max", "horizon_ms needs a directory",
-                                        "node: the layout has none", "node: the layout has none"};
+                                        "node: the layout has none: pass flake_node_none()",
+                                        "node: the layout has none: pass flake_node_none()"};
     for (const flake_layout *l = layouts; l < layouts + 5; l++)
         for (int i = 0; i < 13; i++) {
             flake_why why;
@@ -450,7 +451,7 @@ static void ulid_row(char **field) {
     check_peers_id(&flake_layout_ulid, field[1], expected);
 }
 
-TEST(peers_ids_are_read) {
+TEST(ids_of_other_libraries_are_read) {
     rows_of_peers = 0;
     vectors_read("uuid7.tsv", 6, uuid7_row);
     CHECK_EQ(rows_of_peers, 32);
