@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * 128-bit IDs of boundary/flake: its own, and what test_random_flake.c and test_random_text.c miss.
+ * 128-bit IDs of boundary/flake (flake.h, >>128-bit): those of the library itself, batches of any length, and what else
+ * test_random_flake.c and test_random_text.c do not check.
  * Runs on Windows: it needs neither fork nor POSIX.
  */
 #define _GNU_SOURCE

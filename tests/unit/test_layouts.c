@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layouts: the peers' own ids, the fields of those that the header has, each up to its first and its last ms, and
- * which of them an init takes. (Random layouts and ids: test_random_text.c; their generators, and clocks outside a
- * layout: test_random_flake.c.)
+ * Layouts (flake.h, >>layouts): the ids of other libraries, the fields of the layouts that the header has, each up to
+ * its first and its last ms, and which layouts an init takes. (Random layouts and ids: test_random_text.c; their
+ * generators, and clocks outside a layout: test_random_flake.c.)
  * Runs on Windows: it needs neither fork nor POSIX.
  */
 #include "support.h"
@@ -386,7 +386,7 @@ TEST(the_ends_of_int64_are_times_like_others) {
     CHECK_EQ(flake_layout_end_ms(&long_units), INT64_MAX);
 }
 
-TEST(a_spent_last_unit_is_the_end) {
+TEST(no_id_follows_an_exhausted_last_unit) {
     const flake_layout l = flake_layout_js53;
     flake_options o = on_script(l);
     uint64_t id = 0;
@@ -439,22 +439,23 @@ TEST(a_time_before_the_epoch_counts_as_the_newest_unit) {
 }
 
 /* Such a layout is refused, or works. */
-static void check_first_ids(const flake_layout *l, int64_t unix_ms, uint64_t n) {
+static bool check_first_ids(const flake_layout *l, int64_t unix_ms, uint64_t n) {
     flake_options o = on_script(*l);
     const uint64_t time = ((uint64_t)unix_ms - (uint64_t)l->epoch_ms) / l->unit_ms;
     uint64_t id = 0;
     script_at_ms(unix_ms);
     const flake_status status = flake_init(&gen, node_in(l, 0), &o, NULL);
     CHECK(status == FLAKE_OK || status == FLAKE_INVALID);
-    if (status != FLAKE_OK) return;
-    for (uint64_t seq = 0; seq < n; seq++) {
+    for (uint64_t seq = 0; seq < n && status == FLAKE_OK; seq++) {
         CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
         CHECK_EQ(id, id_by_bits(l, time, 0, seq));
     }
+    return status == FLAKE_OK;
 }
 
 TEST(units_that_fit_the_clock_once_or_twice_are_counted_like_others) {
     flake_layout l = flake_layout_of(42, 10, 12, 0);
+    uint64_t id;
     l.unit_ms = UINT32_MAX; /* 49.7 days; the clock of 63 bits ends 106,751 days after 1970 */
     check_first_ids(&l, 5, 100);
     l.epoch_ms = last_clock_ms - 2 * (int64_t)UINT32_MAX - 1000;
@@ -465,23 +466,15 @@ TEST(units_that_fit_the_clock_once_or_twice_are_counted_like_others) {
     check_first_ids(&l, l.epoch_ms + 5, 100);
     l = flake_layout_of(64, 0, 0, last_clock_ms);
     check_first_ids(&l, l.epoch_ms, 1);
-}
-
-TEST(an_epoch_in_the_clocks_last_ms_has_one_unit_at_most) {
-    const flake_layout l = flake_layout_of(42, 10, 12, last_clock_ms);
-    flake_options o = on_script(l);
-    uint64_t id = 0;
-    check_first_ids(&l, last_clock_ms, 4096);
-    if (flake_init(&gen, flake_node_fixed(NULL, 0), &o, NULL) != FLAKE_OK) return;
-    for (int i = 0; i < 4096; i++) CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
-    CHECK_EQ(flake_try(&gen, &id), FLAKE_TIME_RANGE);
+    l = flake_layout_of(42, 10, 12, last_clock_ms); /* one unit, if it is not refused */
+    if (check_first_ids(&l, last_clock_ms, 4096)) CHECK_EQ(flake_try(&gen, &id), FLAKE_TIME_RANGE);
 }
 
 /* volatile: otherwise a compiler may assume that nothing overflows */
 static volatile int64_t wait_ns;
 
 /* The step is longer than an int64_t of ns. */
-TEST(a_clock_put_back_by_centuries_is_a_clock_put_back) {
+TEST(a_clock_that_goes_backwards_by_centuries_goes_backwards) {
     const flake_layout l = flake_layout_of(45, 5, 13, -last_clock_ms);
     flake_options o = on_script(l);
     uint64_t id;
@@ -514,11 +507,9 @@ TEST(node_numbers_have_bounds) {
     CHECK_EQ(flake_uniqueid_node(16, 0), NO_NUMBER);
     CHECK_EQ(flake_uniqueid_node(0, 2048), NO_NUMBER);
     CHECK_EQ(flake_uniqueid_node(0, 1u << 28), NO_NUMBER);
-    for (int i = 0; i < 2; i++) {
-        const flake_options o = on_script(i ? flake_layout_uniqueid_ordered : flake_layout_idgen);
-        const uint64_t none = i ? flake_uniqueid_node(16, 0) : flake_idgen_node(0, 32);
-        CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, none), &o, NULL), FLAKE_NODE_RANGE);
-    }
+    const flake_options idgen = on_script(flake_layout_idgen), uniqueid = on_script(flake_layout_uniqueid_ordered);
+    CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, NO_NUMBER), &idgen, NULL), FLAKE_NODE_RANGE);
+    CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, NO_NUMBER), &uniqueid, NULL), FLAKE_NODE_RANGE);
 }
 
 /* A layout that check, init and every call with a layout must refuse. */
@@ -553,16 +544,13 @@ TEST(bits_that_do_not_fit_64_are_refused) {
     }
 }
 
-static flake_layout with_shifts(unsigned time_shift, unsigned node_shift, unsigned seq_shift) {
-    flake_layout l = flake_layout_of(40, 8, 8, 1);
-    l.time_shift = (uint8_t)time_shift;
-    l.node_shift = (uint8_t)node_shift;
-    l.seq_shift = (uint8_t)seq_shift;
+static flake_layout with_shifts(uint8_t time_shift, uint8_t node_shift, uint8_t seq_shift) {
+    const flake_layout l = {"", 1, 1, 40, time_shift, 8, node_shift, 8, seq_shift, 0, 0, 0, 0, 0};
     return l;
 }
 
 TEST(fields_that_overlap_or_leave_the_64_bits_are_refused) {
-    static const unsigned wrong[][3] = {{16, 7, 0},  /* node over seq */
+    static const uint8_t wrong[][3] = {{16, 7, 0},  /* node over seq */
                                         {15, 8, 0},  /* time over node */
                                         {7, 47, 0},  /* time over seq */
                                         {0, 39, 56}, /* node over time */
@@ -613,7 +601,7 @@ TEST(one_bit_at_the_top_is_a_field) {
     }
 }
 
-TEST(layouts_that_mean_nothing_are_refused) {
+TEST(values_without_a_meaning_are_refused) {
     const flake_layout good = flake_layout_of(40, 8, 8, 1), ordered = flake_layout_uniqueid_ordered;
 #define REFUSES(layout, change)  \
     do {                         \
@@ -628,10 +616,7 @@ TEST(layouts_that_mean_nothing_are_refused) {
     REFUSES(ordered, l.gap_at = 16); /* above the node's 15 bits */
     REFUSES(good, l.time_sign = 2);
     REFUSES(flake_layout_idgen, l.time_sign = 1); /* above bit 63 */
-    flake_layout turned = good;
-    turned.time_shift = 0;
-    turned.node_shift = 40; /* where the sign would be */
-    turned.seq_shift = 48;
+    const flake_layout turned = with_shifts(0, 40, 48); /* the node is where the sign would be */
     CHECK_EQ(flake_layout_check(&turned, NULL), FLAKE_OK);
     REFUSES(turned, l.time_sign = 1);
     CHECK_EQ(flake_layout_check(NULL, NULL), FLAKE_INVALID);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The texts of UUIDs and ULIDs, compared with the slow reference. The calls use AVX2 where the processor has
- * it, in test_uuid_text_plain.c portable code.
+ * The texts of UUIDs and ULIDs (flake.h, >>128-bit), one at a time and many, compared with the slow reference. The
+ * calls use AVX2 where the processor has it, in test_uuid_text_plain.c portable code.
  * Runs on Windows: it needs neither fork nor POSIX.
  */
 #define _GNU_SOURCE /* MAP_ANONYMOUS */
@@ -42,7 +42,7 @@ TEST(a_uuid_is_the_16_bytes) {
 }
 
 /* ULIDs with known times. */
-TEST(the_specifications_own_are_read) {
+TEST(ulids_of_the_specification_are_read) {
     static const struct {
         const char *ulid;
         int64_t unix_ms;
@@ -108,7 +108,7 @@ static void judges_every_byte(const text_wide *f) {
         }
     }
 }
-TEST(every_byte_at_every_place) { EACH_FORM(f) judges_every_byte(f); }
+TEST(every_byte_at_every_place_is_read_or_refused) { EACH_FORM(f) judges_every_byte(f); }
 
 static void refuses_other_lengths(const text_wide *f) {
     char longer[64];
@@ -133,7 +133,7 @@ static void refuses_other_lengths(const text_wide *f) {
     CHECK(same(id, before));
     CHECK_EQ(f->from(longer, f->width, &id), FLAKE_OK);
 }
-TEST(lengths_are_exact) { EACH_FORM(f) refuses_other_lengths(f); }
+TEST(other_lengths_are_refused) { EACH_FORM(f) refuses_other_lengths(f); }
 
 TEST(uuids_are_not_read_in_other_forms) {
     static const char *const others[] = {
@@ -181,7 +181,7 @@ static void copes_with_any_size_and_address(const text_wide *f) {
         }
     }
 }
-TEST(batches_of_any_size_at_any_address) { EACH_FORM(f) copes_with_any_size_and_address(f); }
+TEST(batches_of_any_size_at_any_address_are_written_and_read) { EACH_FORM(f) copes_with_any_size_and_address(f); }
 
 static void reads_all_or_none(const text_wide *f) {
     static const char bad[] = {'/', ':',  '@',        'U',        'g',       '`',
