@@ -104,9 +104,7 @@ unsigned bench_cores(void) {
 
 static _Atomic(uint64_t) floor_word;
 
-static struct own_word {
-    _Alignas(128) _Atomic(uint64_t) word;
-} own_words[most];
+static struct own_word { _Alignas(128) _Atomic(uint64_t) word; } own_words[most];
 
 #define FLOOR(name, value) EACH(name, uint64_t, DONE(ids[i] = (value)))
 FLOOR(floor_cas, cas_increment(&floor_word))
@@ -317,9 +315,7 @@ EACH(uuid7_h_mutex, flake128, uuid7_from_shared(ids[i].bytes))
 #endif
 
 #ifdef HAS_ULID_C
-static struct own_ulids {
-    _Alignas(128) struct ulid_generator of_thread;
-} own_ulids[most];
+static struct own_ulids { _Alignas(128) struct ulid_generator of_thread; } own_ulids[most];
 
 static bool begin_ulid_c(unsigned threads) {
     for (unsigned i = 0; i < threads; i++)
@@ -767,8 +763,7 @@ static void unique_clear(unique_ids *u) { u->n = u->ids = 0; }
 
 static int by_id(const void *of, const void *other) {
     const unique_run *a = (const unique_run *)of, *b = (const unique_run *)other;
-    return a->high != b->high ? (a->high > b->high) - (a->high < b->high)
-                              : (a->low > b->low) - (a->low < b->low);
+    return a->high != b->high ? (a->high > b->high) - (a->high < b->high) : (a->low > b->low) - (a->low < b->low);
 }
 
 static uint64_t unique_duplicates(const unique_ids *of_thread, unsigned threads) {
@@ -986,8 +981,7 @@ static void keep(const bench_row *r, worker *w, size_t n) {
  * after call A is less than the number before call B, all IDs of A must be less than those of B. */
 
 static numbered_call *next_call(worker *w) {
-    w->calls =
-        (numbered_call *)with_room(w->calls, w->n_calls, &w->room_for_calls, sizeof *w->calls);
+    w->calls = (numbered_call *)with_room(w->calls, w->n_calls, &w->room_for_calls, sizeof *w->calls);
     return &w->calls[w->n_calls++];
 }
 
@@ -1162,8 +1156,7 @@ static bool counts_as_known(const bench_row *r, const struct known_case *c) {
     for (unsigned i = 0; i < crew; i++) unique_clear(&workers[i].kept);
     for (unsigned run = 0; run < 4; run++) {
         for (uint32_t i = 0; i < c->runs[run][2]; i++) known_id(r, c->runs[run][1] + i, out, i);
-        for (uint32_t i = 0; i < c->runs[run][2]; i++)
-            unique_add(&workers[c->runs[run][0]].kept, r->key(out, i));
+        for (uint32_t i = 0; i < c->runs[run][2]; i++) unique_add(&workers[c->runs[run][0]].kept, r->key(out, i));
     }
     return duplicates_of_crew() == c->duplicates;
 }

@@ -11,8 +11,7 @@
 static int apart;
 
 static bool overlap(size_t a, size_t b) {
-    const uintptr_t one = (uintptr_t)mixed_one.objects[a].at,
-                    two = (uintptr_t)mixed_two.objects[b].at;
+    const uintptr_t one = (uintptr_t)mixed_one.objects[a].at, two = (uintptr_t)mixed_two.objects[b].at;
     return one < two + mixed_two.objects[b].size && two < one + mixed_one.objects[a].size;
 }
 

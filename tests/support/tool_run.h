@@ -140,8 +140,7 @@ static void run_random_text(uint64_t *random, int kind, const char *digits, unsi
     size_t n = 0;
     for (unsigned i = 0; i < base; i++)
         if (run_is(kind, digits[i])) few[n++] = digits[i];
-    for (size_t i = 0; i < length; i++)
-        text[i] = n ? few[random_below(random, n)] : digits[random_below(random, base)];
+    for (size_t i = 0; i < length; i++) text[i] = n ? few[random_below(random, n)] : digits[random_below(random, base)];
     text[length] = '\0';
 }
 

@@ -50,9 +50,8 @@ static flake128 ids[3 * 65536 + 1];
 enum { steps = small ? 600 : 6000 };
 
 /* Layouts, by `format` from FLAKE_I_UUID7 on; and boundary's. */
-static const flake_layout layouts[] = {FLAKE_LAYOUT_UUID7, FLAKE_LAYOUT_UUID7_NODE,
-                                       FLAKE_LAYOUT_UUID8, FLAKE_LAYOUT_ULID,
-                                       FLAKE_LAYOUT_BOUNDARY};
+static const flake_layout layouts[] = {FLAKE_LAYOUT_UUID7, FLAKE_LAYOUT_UUID7_NODE, FLAKE_LAYOUT_UUID8,
+                                       FLAKE_LAYOUT_ULID, FLAKE_LAYOUT_BOUNDARY};
 #define EACH_LAYOUT(l) for (const flake_layout *l = layouts; l < layouts + 4; l++)
 
 static inline void begin(const flake_layout *l) {

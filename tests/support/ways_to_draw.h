@@ -127,9 +127,7 @@ typedef struct ways_setup {
     flake_gate gate;
 } ways_setup;
 
-static inline uint16_t ways_partition(unsigned who, unsigned family) {
-    return (uint16_t)(8 * (who + 1) + family);
-}
+static inline uint16_t ways_partition(unsigned who, unsigned family) { return (uint16_t)(8 * (who + 1) + family); }
 
 static inline flake_node ways_node(const ways_setup *w, uint64_t number) {
     return w->gate.admit ? flake_node_gated(&w->gate, number) : flake_node_fixed(w->dir, number);

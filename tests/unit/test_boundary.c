@@ -91,8 +91,7 @@ static void check_batch(uint32_t first, uint32_t last, size_t n) {
     batch[n] = untouched;
     CHECK_EQ(got128_n(&gen, batch, n), n);
     size_t right = 0;
-    while (right < n && is_drawn(batch[right], T + (int64_t)(right / cap), first + right % cap))
-        right++;
+    while (right < n && is_drawn(batch[right], T + (int64_t)(right / cap), first + right % cap)) right++;
     CHECK_EQ(right, n);
     CHECK(is_same(batch[n], untouched));
 }

@@ -43,8 +43,7 @@ static uint64_t id_by_bits(const flake_layout *l, uint64_t time, uint64_t node, 
     return id;
 }
 
-static void check_parts(const flake_layout *l, uint64_t id, int64_t unix_ms, uint64_t node,
-                        uint64_t seq) {
+static void check_parts(const flake_layout *l, uint64_t id, int64_t unix_ms, uint64_t node, uint64_t seq) {
     flake_parts p = parts_of(0, 77, 77);
     CHECK_EQ(flake_decompose(l, id, &p), FLAKE_OK);
     CHECK_EQ(p.unix_ms, unix_ms);
@@ -53,8 +52,7 @@ static void check_parts(const flake_layout *l, uint64_t id, int64_t unix_ms, uin
 }
 
 /* One ID, composed and decomposed. */
-static void check_id(const flake_layout *l, uint64_t id, int64_t unix_ms, uint64_t node,
-                     uint64_t seq) {
+static void check_id(const flake_layout *l, uint64_t id, int64_t unix_ms, uint64_t node, uint64_t seq) {
     uint64_t composed = ~id;
     flake_parts p = parts_of(unix_ms, node, seq);
     CHECK_EQ(flake_compose(l, &p, &composed), FLAKE_OK);
@@ -63,8 +61,7 @@ static void check_id(const flake_layout *l, uint64_t id, int64_t unix_ms, uint64
 }
 
 /* The ID that a fresh generator draws after `before` others at this time. */
-static void check_drawn(uint64_t node, const flake_options *o, uint64_t id, int64_t unix_ms,
-                        uint64_t before) {
+static void check_drawn(uint64_t node, const flake_options *o, uint64_t id, int64_t unix_ms, uint64_t before) {
     for (int waits = 0; waits < 2; waits++) {
         uint64_t drawn = 0;
         script_at_ms(unix_ms);
@@ -77,8 +74,7 @@ static void check_drawn(uint64_t node, const flake_options *o, uint64_t id, int6
 }
 
 /* An ID of a peer. */
-static void check_vector(const flake_layout *l, uint64_t id, int64_t unix_ms, uint64_t node,
-                         uint64_t seq) {
+static void check_vector(const flake_layout *l, uint64_t id, int64_t unix_ms, uint64_t node, uint64_t seq) {
     const flake_options o = on_script(*l);
     check_id(l, id, unix_ms, node, seq);
     check_drawn(node, &o, id, unix_ms, seq);
@@ -116,8 +112,7 @@ static void uniqueid_row(char **field) {
                                                            : flake_layout_uniqueid_ordered;
     const int64_t unix_ms = from_dec(field[1]);
     const uint64_t seq = (uint64_t)from_dec(field[2]), id = from_hex(field[5]);
-    const uint64_t node =
-        flake_uniqueid_node((unsigned)from_dec(field[4]), (unsigned)from_dec(field[3]));
+    const uint64_t node = flake_uniqueid_node((unsigned)from_dec(field[4]), (unsigned)from_dec(field[3]));
     check_vector(&l, id, unix_ms, node, seq);
 }
 
@@ -188,8 +183,7 @@ TEST(hazelcasts_negative_ids_are_times_before_its_epoch) {
         /* they cannot be generated, and without time_sign they are refused */
         CHECK_EQ(flake_compose(&plain, &p, &composed), known[i].id < 0 ? FLAKE_TIME_RANGE : FLAKE_OK);
         CHECK_EQ(composed, known[i].id < 0 ? 99 : id);
-        CHECK_EQ(flake_decompose(&unsigned_one, id, &p),
-                 known[i].id < 0 ? FLAKE_INVALID : FLAKE_OK);
+        CHECK_EQ(flake_decompose(&unsigned_one, id, &p), known[i].id < 0 ? FLAKE_INVALID : FLAKE_OK);
     }
 }
 
@@ -244,8 +238,7 @@ TEST(known_layouts_have_their_fields_and_are_found_by_name) {
     CHECK_EQ(layout.epoch_ms, 5);
     for (size_t i = 0; i < 2 * count; i++) {
         const flake_layout *const k = &known[i / 2];
-        CHECK_EQ(i % 2 ? flake_layout_at(i / 2, &layout) : flake_layout_named(k->name, &layout),
-                 FLAKE_OK);
+        CHECK_EQ(i % 2 ? flake_layout_at(i / 2, &layout) : flake_layout_named(k->name, &layout), FLAKE_OK);
         CHECK_STR(layout.name, k->name);
         CHECK(flake_i_same_layout(&layout, k));
         CHECK_EQ(flake_layout_check(&layout, NULL), FLAKE_OK);
@@ -264,9 +257,8 @@ TEST(layout_of_is_time_node_seq_down_to_bit_0) {
 
 /* The sign bit is never set, nor with js53 a bit that JavaScript's numbers cannot hold. */
 TEST(the_greatest_ids_fit_their_columns) {
-    static const flake_layout positive[] = {FLAKE_LAYOUT_DEFAULT, FLAKE_LAYOUT_HAZELCAST,
-                                            FLAKE_LAYOUT_TWITTER, FLAKE_LAYOUT_SONYFLAKE,
-                                            FLAKE_LAYOUT_JS53};
+    static const flake_layout positive[] = {FLAKE_LAYOUT_DEFAULT, FLAKE_LAYOUT_HAZELCAST, FLAKE_LAYOUT_TWITTER,
+                                            FLAKE_LAYOUT_SONYFLAKE, FLAKE_LAYOUT_JS53};
     for (int i = 0; i < 5; i++) {
         const flake_layout l = positive[i];
         uint64_t id = 0;
@@ -287,9 +279,7 @@ TEST(hazelcast_takes_other_widths) {
             const int64_t epoch_ms = 1514764800000;
             CHECK_EQ(flake_layout_check(&l, NULL), FLAKE_OK);
             CHECK_EQ(l.time_bits, time_bits);
-            check_id(&l,
-                     (uint64_t)1 << (seq_bits + node_bits) | ones(seq_bits) << node_bits |
-                         ones(node_bits),
+            check_id(&l, (uint64_t)1 << (seq_bits + node_bits) | ones(seq_bits) << node_bits | ones(node_bits),
                      epoch_ms + 1, ones(node_bits), ones(seq_bits));
         }
     static const unsigned wrong[][2] = {{33, 0},       {0, 33},       {63, 0},       {0, 63},
@@ -424,8 +414,7 @@ TEST(the_widest_layout_does_not_begin_again_after_its_last_id) {
 /* On a generator that has a newest unit; a fresh one returns FLAKE_TIME_RANGE. Some times cannot be
  * expressed in ns. */
 TEST(a_time_before_the_epoch_counts_as_the_newest_unit) {
-    static const int64_t old_ms[] = {1514764800999,  1514764799999,  0,        -1,
-                                     -9223372036854, -9223372036855, INT64_MIN};
+    static const int64_t old_ms[] = {1514764800999, 1514764799999, 0, -1, -9223372036854, -9223372036855, INT64_MIN};
     const flake_layout l = flake_layout_hazelcast;
     flake_options o = on_script(l);
     uint64_t id = 0;

@@ -90,8 +90,7 @@ static void boundary_row(char **column) {
 TEST(texts_of_boundary_come_out) { vectors_read("boundary.tsv", 7, boundary_row); }
 
 static void bwmarrin_row(char **column) {
-    static const size_t of_column[] = {FLAKE_DEC, FLAKE_BIN, FLAKE_ZBASE32, FLAKE_BASE36_LOWER,
-                                       FLAKE_BASE58_FLICKR};
+    static const size_t of_column[] = {FLAKE_DEC, FLAKE_BIN, FLAKE_ZBASE32, FLAKE_BASE36_LOWER, FLAKE_BASE58_FLICKR};
     check_columns(widen(strtoull(column[0], NULL, 10)), of_column, 5, column);
 }
 
@@ -105,15 +104,13 @@ TEST(the_least_and_the_greatest_id_have_known_texts) {
         const char *text[forms];
     } known[] = {
         {0,
-         {"0", "0", "0",
-          "0000 0000 0000 0000 0000 0000 0000 0000 0000 0000 0000 0000 0000 0000 0000 0000", "0",
-          "0", "1", "0", "y", "0", "1"}},
+         {"0", "0", "0", "0000 0000 0000 0000 0000 0000 0000 0000 0000 0000 0000 0000 0000 0000 0000 0000", "0", "0",
+          "1", "0", "y", "0", "1"}},
         {UINT64_MAX,
          {"18446744073709551615", "ffffffffffffffff",
           "1111111111111111111111111111111111111111111111111111111111111111",
-          "1111 1111 1111 1111 1111 1111 1111 1111 1111 1111 1111 1111 1111 1111 1111 1111",
-          "FZZZZZZZZZZZZ", "3W5E11264SGSF", "jpXCZedGfVQ", "LygHa16AHYF",
-          "x999999999999", "3w5e11264sgsf", "JPwcyDCgEup"}},
+          "1111 1111 1111 1111 1111 1111 1111 1111 1111 1111 1111 1111 1111 1111 1111 1111", "FZZZZZZZZZZZZ",
+          "3W5E11264SGSF", "jpXCZedGfVQ", "LygHa16AHYF", "x999999999999", "3w5e11264sgsf", "JPwcyDCgEup"}},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         for (size_t form = 0; form < forms; form++) {
@@ -211,9 +208,7 @@ TEST(texts_of_larger_numbers_are_refused) {
     for (size_t i = 0; i < kinds; i++) {
         const text_kind k = text_kind_of(i);
         const bool is_bin4 = k.form == FLAKE_BIN4;
-        CHECK_EQ(k.form < 0 ? flake128_text_width(k.base)
-                            : flake_text_width((flake_encoding)k.form),
-                 k.width);
+        CHECK_EQ(k.form < 0 ? flake128_text_width(k.base) : flake_text_width((flake_encoding)k.form), k.width);
         CHECK(k.width < (k.form < 0 ? FLAKE128_TEXT_SIZE : FLAKE_TEXT_SIZE));
         CHECK_EQ(format_kind(ones(&k), &k, true, text, sizeof text), k.width);
         for (size_t len = 0; len < k.width && is_bin4; len++) CHECK(refused(text, len, &k));
@@ -306,8 +301,7 @@ TEST(every_status_has_words_of_its_own) {
         words[status] = flake_status_str((flake_status)status);
         CHECK(words[status] && *words[status]);
         CHECK(strcmp(words[status], flake_status_str((flake_status)99)) != 0);
-        for (int other = 0; other < status; other++)
-            CHECK(strcmp(words[status], words[other]) != 0);
+        for (int other = 0; other < status; other++) CHECK(strcmp(words[status], words[other]) != 0);
     }
     CHECK_STR(flake_status_str(FLAKE_OK), "ok");
     CHECK_STR(flake_status_str((flake_status)19), "unknown status");

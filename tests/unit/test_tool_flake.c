@@ -67,8 +67,7 @@ static uint64_t id_of_kind(const flake_layout *l, int form, int kind, flake_part
         if (flake_parse(text, length, (flake_encoding)k.form, &id) != FLAKE_OK) continue;
         if (l->gap_at) /* the mode's bit */
             id = l->gap_bit ? id | (uint64_t)1 << l->gap_at : id & ~((uint64_t)1 << l->gap_at);
-        if (flake_decompose(l, id, parts) == FLAKE_OK && parts->unix_ms > l->epoch_ms &&
-            parts->unix_ms < last_ms)
+        if (flake_decompose(l, id, parts) == FLAKE_OK && parts->unix_ms > l->epoch_ms && parts->unix_ms < last_ms)
             return id;
     }
     memset(parts, 0, sizeof *parts);

@@ -31,8 +31,7 @@ static void inspect_finds(const char *option, const char *text, sno_id id) {
     const int code = run_tool(text, "inspect %s --json", option);
     if (code == 0 && strstr(run_output, parts)) return;
     char said[1024];
-    (void)snprintf(said, sizeof said, "%s %s: %s, not %.200s%.200s", option, text, parts,
-                   run_output, run_complaint);
+    (void)snprintf(said, sizeof said, "%s %s: %s, not %.200s%.200s", option, text, parts, run_output, run_complaint);
     check_fail(__FILE__, __LINE__, said);
 }
 

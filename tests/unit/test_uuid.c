@@ -12,15 +12,13 @@
 /* SipHash-c-d as its paper defines it, of any bytes. */
 static uint64_t rotated(uint64_t x, unsigned by) { return x << by | x >> (64 - by); }
 
-static uint64_t sip_oracle(unsigned c, unsigned d, const uint64_t key[2], const uint8_t *text,
-                           size_t n) {
+static uint64_t sip_oracle(unsigned c, unsigned d, const uint64_t key[2], const uint8_t *text, size_t n) {
     uint64_t v0 = key[0] ^ 0x736f6d6570736575, v1 = key[1] ^ 0x646f72616e646f6d;
     uint64_t v2 = key[0] ^ 0x6c7967656e657261, v3 = key[1] ^ 0x7465646279746573;
     for (size_t word = 0; word <= n / 8 + 1; word++) {
         const bool is_end = word > n / 8;
         uint64_t m = word == n / 8 ? (uint64_t)n << 56 : 0;
-        for (size_t i = 8 * word; i < n && i < 8 * word + 8; i++)
-            m |= (uint64_t)text[i] << 8 * (i % 8);
+        for (size_t i = 8 * word; i < n && i < 8 * word + 8; i++) m |= (uint64_t)text[i] << 8 * (i % 8);
         if (is_end) v2 ^= 0xff;
         else v3 ^= m;
         for (unsigned round = 0; round < (is_end ? d : c); round++) {
@@ -88,17 +86,14 @@ TEST(the_hash_is_siphash_1_3) {
 static flake128 one_by_one[65536];
 
 #ifdef FLAKE_I_AVX2
-FLAKE_I_AVX2 static uint64_t fours_with_avx2(const flake_i_tails *r, flake128 *to) {
-    return flake_i_form_fours(r, to);
-}
+FLAKE_I_AVX2 static uint64_t fours_with_avx2(const flake_i_tails *r, flake128 *to) { return flake_i_form_fours(r, to); }
 #endif
 
 /* With each kind of vectors that this processor has. A guard after the last ID is unchanged. */
 TEST(a_batch_has_the_bits_of_single_ids) {
     uint64_t seed = 11;
     for (unsigned i = 0; i < 400; i++) {
-        const uint64_t fresh[4] = {random_next(&seed), random_next(&seed), random_next(&seed),
-                                   random_next(&seed)};
+        const uint64_t fresh[4] = {random_next(&seed), random_next(&seed), random_next(&seed), random_next(&seed)};
         const flake_i_salt salt = {random_next(&seed), random_next(&seed)};
         const uint64_t ms = random_next(&seed) >> (16 + i % 8);
         const size_t n = i % 100 < 98 ? i % 49 : 65535;
@@ -113,8 +108,7 @@ TEST(a_batch_has_the_bits_of_single_ids) {
             flake_i_form_run(format, &one, &one_by_one[k]);
         }
         const uint64_t key[2] = {fresh[2] ^ salt.low, fresh[3] ^ salt.high};
-        if (n > 0 && is_version_7)
-            CHECK_EQ(tail_of(one_by_one[n - 1]), sip13(key, ms << 16 | (ticket + n - 1)) >> 16);
+        if (n > 0 && is_version_7) CHECK_EQ(tail_of(one_by_one[n - 1]), sip13(key, ms << 16 | (ticket + n - 1)) >> 16);
         ids[n] = untouched;
         const flake_i_run run = {&keys, salt, a_node, ms, ticket, n};
         flake_i_form_run(format, &run, ids);
@@ -163,8 +157,7 @@ TEST(an_id_is_what_keys_time_and_ticket_make_it) {
         CHECK_EQ(flake128_next_n(&gen, ids, 25), FLAKE_OK);
         const uint64_t first = (uint64_t)(uuid_ms(ids[0]) - T) * 10 + 0;
         for (unsigned i = 0; i < 25; i++) {
-            const flake128 expected =
-                id_oracle(l, keys, keys + 2, T + (int64_t)(first + i) / 10, (first + i) % 10);
+            const flake128 expected = id_oracle(l, keys, keys + 2, T + (int64_t)(first + i) / 10, (first + i) % 10);
             CHECK(flake128_compare(&ids[i], &expected) == 0);
         }
     }
@@ -340,8 +333,7 @@ TEST(counters_start_elsewhere_for_each_bit_of_ms_and_salt) {
     for (unsigned b = 0; b < 64 + 64 + 48; b++)
         for (unsigned differs = 0; differs < 2; differs++) {
             const uint64_t bit = (uint64_t)differs << b % 64, all = b & 2 ? UINT64_MAX : 0;
-            const flake_i_salt salt = {all ^ (b / 64 == 1 ? bit : 0),
-                                       all ^ (b / 64 == 0 ? bit : 0)};
+            const flake_i_salt salt = {all ^ (b / 64 == 1 ? bit : 0), all ^ (b / 64 == 0 ? bit : 0)};
             const bool is_kept = b / 64 == 2 ? b % 64 < 38 : b >= 25 && b < 63;
             const uint64_t ms = b / 64 == 2 ? bit : 0;
             const uint64_t start = flake_i_start_of(&keys, salt, ms, 0);
@@ -382,9 +374,7 @@ TEST(an_init_refuses_what_its_layout_cannot_have) {
             case 3: options.layout.gap_bit = 1; break;
             case 4: options.layout.format = FLAKE_I_ULID + 1; break;
             case 5: gens_node = flake_node_fixed(NULL, l->node_bits ? UINT64_C(1) << 48 : 0); break;
-            case 6:
-                gens_node = l->node_bits ? flake_node_none() : flake_node_gated(&gate, 0);
-                break;
+            case 6: gens_node = l->node_bits ? flake_node_none() : flake_node_gated(&gate, 0); break;
             case 7: memset(&gens_node, 0, sizeof gens_node); break;
             case 8: options.seq_scatter = true; break;
             case 9: options.seq_max = 65536; break;
@@ -413,8 +403,7 @@ static void check_peers_id(const flake_layout *l, const char *text, flake128 exp
     char written[37];
     flake128 id = untouched, composed = untouched;
     flake_parts p = {0};
-    CHECK_EQ((is_ulid ? flake128_from_ulid : flake128_from_uuid)(text, strlen(text), &id),
-             FLAKE_OK);
+    CHECK_EQ((is_ulid ? flake128_from_ulid : flake128_from_uuid)(text, strlen(text), &id), FLAKE_OK);
     CHECK(flake128_compare(&id, &expected) == 0);
     (is_ulid ? flake128_to_ulid : flake128_to_uuid)(&id, written);
     CHECK_STR(written, text);
@@ -424,8 +413,7 @@ static void check_peers_id(const flake_layout *l, const char *text, flake128 exp
     CHECK_EQ(p.node, is_ulid ? bits(expected, 64, 64) : tail_of(expected));
     CHECK_EQ(flake128_compose(l, &p, &composed), FLAKE_OK);
     CHECK(flake128_compare(&composed, &id) == 0);
-    if (rows_of_peers++)
-        CHECK(flake128_compare(&last_of_peer, &id) < 0 && flake128_compare(&id, &last_of_peer) > 0);
+    if (rows_of_peers++) CHECK(flake128_compare(&last_of_peer, &id) < 0 && flake128_compare(&id, &last_of_peer) > 0);
     last_of_peer = id;
 }
 

@@ -509,8 +509,7 @@ static void *race_of(void *mine) {
         (void)pthread_mutex_lock(&race.lock);
         const flake128 before = race.greatest;
         (void)pthread_mutex_unlock(&race.lock);
-        if (flake_uuid7_bytes(ids[i].bytes) != FLAKE_OK || flake128_compare(&before, &ids[i]) >= 0)
-            race.wrong++;
+        if (flake_uuid7_bytes(ids[i].bytes) != FLAKE_OK || flake128_compare(&before, &ids[i]) >= 0) race.wrong++;
         (void)pthread_mutex_lock(&race.lock);
         if (flake128_compare(&race.greatest, &ids[i]) < 0) race.greatest = ids[i];
         (void)pthread_mutex_unlock(&race.lock);
@@ -736,8 +735,7 @@ TEST(relatives_share_no_id_where_only_the_pid_distinguishes_them) {
 TEST(tags_of_relatives_differ) {
     enum { pids = 4096, generations = 16 };
     static uint32_t tags[pids * generations];
-    for (uint64_t i = 0; i < pids * generations; i++)
-        tags[i] = flake_i_tag_of(i / pids << 32 | (i % pids + 4096));
+    for (uint64_t i = 0; i < pids * generations; i++) tags[i] = flake_i_tag_of(i / pids << 32 | (i % pids + 4096));
     CHECK_EQ(count_duplicates(tags, pids * generations), 0);
     for (uint32_t i = 1; i < 1 << 20; i++) CHECK_EQ(flake_i_tag_of(i), i);
 }

@@ -102,8 +102,7 @@ static void judges_every_byte(const text_wide *f) {
                 CHECK_EQ(f->from(text, f->width, &id), good ? FLAKE_OK : FLAKE_PARSE);
                 CHECK(same(id, good ? wanted : before));
                 CHECK_EQ(f->from_n(texts, 4, out), good ? FLAKE_OK : FLAKE_PARSE);
-                for (size_t k = 0; k < 4 && good; k++)
-                    CHECK(same(out[k], k == which ? wanted : ids[k]));
+                for (size_t k = 0; k < 4 && good; k++) CHECK(same(out[k], k == which ? wanted : ids[k]));
             }
         }
     }
@@ -170,8 +169,7 @@ static void copes_with_any_size_and_address(const text_wide *f) {
             f->to_n((const flake128 *)(void *)(in + id_shift), n, text + shift);
             CHECK(n == 0 || memcmp(text + shift, texts, (f->width + 1) * n) == 0);
             if (n) memcpy(parted + shift, texts, read);
-            for (size_t i = 1; i < n; i++)
-                parted[shift + (f->width + 1) * i - 1] = (char)random_bits();
+            for (size_t i = 1; i < n; i++) parted[shift + (f->width + 1) * i - 1] = (char)random_bits();
             CHECK_EQ(f->from_n(parted + shift, n, (flake128 *)(void *)(out + id_shift)), FLAKE_OK);
             CHECK(n == 0 || memcmp(out + id_shift, ids, 16 * n) == 0);
             free(in);
@@ -184,8 +182,7 @@ static void copes_with_any_size_and_address(const text_wide *f) {
 TEST(batches_of_any_size_at_any_address_are_written_and_read) { EACH_FORM(f) copes_with_any_size_and_address(f); }
 
 static void reads_all_or_none(const text_wide *f) {
-    static const char bad[] = {'/', ':',  '@',        'U',        'g',       '`',
-                               '{', '\0', (char)0x80, (char)0xb1, (char)0xff};
+    static const char bad[] = {'/', ':', '@', 'U', 'g', '`', '{', '\0', (char)0x80, (char)0xb1, (char)0xff};
     char texts[MOST * 37];
     flake128 out[MOST], before[MOST], id;
     for (size_t i = 0; i < MOST; i++) {
@@ -212,8 +209,7 @@ TEST(one_bad_character_and_nothing_is_read) { EACH_FORM(f) reads_all_or_none(f);
 /* Texts and IDs that begin or end where memory does. */
 static void stays_in_its_pages(const text_wide *f) {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    char *const memory =
-        (char *)mmap(NULL, 5 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *const memory = (char *)mmap(NULL, 5 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     CHECK(memory != (char *)MAP_FAILED);
     for (size_t i = 0; i < 5; i += 2) CHECK_EQ(mprotect(memory + i * page, page, PROT_NONE), 0);
     for (size_t n = 1; n < 6; n++) {
