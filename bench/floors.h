@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Lower bounds for the cost of an ID: the steps of a draw, with the same dependences. A word counts
- * in ns, so that no step divides: the unit is 2^20 ns, and its tickets are the numbers from its start
- * on. A CAS or a store writes the next ticket, or the start of the reading's unit if that is later,
- * so it depends on reading and word. A fetch-and-add writes no time; there reading and word decide
- * whether it may add. */
+ * Lower bounds for the cost of an ID: the steps of a draw, with the same dependences. A word counts in ns, so that no
+ * step divides: the unit is 2^20 ns, and its tickets are the numbers from its start on. A CAS or a store writes the
+ * next ticket, or the start of the reading's unit if that is later, so it depends on reading and word. A fetch-and-add
+ * writes no time; there reading and word decide whether it may add. */
 #ifndef BENCH_FLOORS_H
 #define BENCH_FLOORS_H
 

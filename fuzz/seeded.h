@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Plays inputs generated from a seed, as a test of check.h. A failure fails the test and prints the
- * input; `xxd -r -p` turns it into a file for build/fuzz/replay_flake or replay_sno. Include it after a
- * player.
+ * Plays inputs generated from a seed, as a test of check.h. A failure fails the test and prints the input; `xxd -r -p`
+ * turns it into a file for build/fuzz/replay_flake or replay_sno. Include it after a player.
  */
 #ifndef SEEDED_H
 #define SEEDED_H

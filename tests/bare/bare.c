@@ -119,7 +119,7 @@ TEST(a_uuid_of_a_given_time_needs_random_bytes) {
     CHECK_EQ(flake_uuid7_at(-1, text), FLAKE_TIME_RANGE);
 }
 
-TEST(a_bump_stops_all) {
+TEST(a_clone_stops_all_generators) {
     uint64_t id = 0;
     CHECK_EQ(flake_init(&ids, flake_node_fixed(NULL, 0), NULL, NULL), FLAKE_OK);
     flake_machine_cloned();

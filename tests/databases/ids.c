@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * ids.c DIRECTORY COUNT   draws COUNT IDs of each kind over some hours of the caller's time, and
- * writes for each kind
+ * ids.c DIRECTORY COUNT   draws COUNT IDs of each kind over some hours of the caller's time, and writes for each kind
  *
  *     KIND.made     number,id    in the order of generation
  *     KIND.ranges   name,least,greatest    windows of time, as min_at and max_at bound them

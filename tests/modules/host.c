@@ -111,7 +111,7 @@ TEST(copies_and_their_children_give_no_id_twice) {
 
 /* ---- what each copy has separately ---- */
 
-TEST(a_bump_reaches_its_own_copy) {
+TEST(a_clone_reaches_its_own_copy) {
     for (int i = 0; i < COPIES; i++) MAKE(init, i, i);
     copies[1]->bump();
     copies[MODULES]->bump();

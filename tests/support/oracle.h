@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The oracle of tests and fuzzers, for both headers: what a generator must return to one call after
- * the other. It models what the headers promise, not how they do it: it packs no word, and has one
- * thread.
+ * The oracle of tests and fuzzers, for both headers: what a generator must return to one call after the other. It
+ * models what the headers promise, not how they do it: it packs no word, and has one thread.
  *
  *     oracle o = oracle_of(epoch_ms, unit_ms, time_bits, cap);   then set what differs, and the clock
  *     oracle_run run; if (oracle_draw(&o, ORACLE_WAIT, 1, &run) == ORACLE_OK) ... run.first is the

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A slow reference for the texts of IDs, for tests and fuzzers: it writes and reads a digit at a time, by
- * division of bytes. It shares no code with the header. 64-bit IDs are in the low half of a flake128.
- * Include flake.h first.
+ * A slow reference for the texts of IDs, for tests and fuzzers: it writes and reads a digit at a time, by division of
+ * bytes. It shares no code with the header. 64-bit IDs are in the low half of a flake128. Include flake.h first.
  */
 #ifndef SLOW_TEXT_H
 #define SLOW_TEXT_H

@@ -15,8 +15,7 @@ static void nap(int64_t ns);
 #define FLAKE_SLEEP_NS(ns) nap(ns)
 #include "flake.h"
 
-/* Runs at times / over of the real speed; most steps are of less than step_ns, the others of less than
- * 60 ms. */
+/* Runs at times / over of the real speed; most steps are of less than step_ns, the others of less than 60 ms. */
 typedef struct warp {
     int64_t times, over;
     uint64_t step_every; /* readings; 0: never */

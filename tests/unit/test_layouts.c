@@ -411,8 +411,7 @@ TEST(the_widest_layout_does_not_begin_again_after_its_last_id) {
     }
 }
 
-/* On a generator that has a newest unit; a fresh one returns FLAKE_TIME_RANGE. Some times cannot be
- * expressed in ns. */
+/* On a generator that has a newest unit; a fresh one returns FLAKE_TIME_RANGE. Some times cannot be expressed in ns. */
 TEST(a_time_before_the_epoch_counts_as_the_newest_unit) {
     static const int64_t old_ms[] = {1514764800999, 1514764799999, 0, -1, -9223372036854, -9223372036855, INT64_MIN};
     const flake_layout l = flake_layout_hazelcast;
