@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Plays one input on generators of either header: bytes choose options, calls and the clock's steps. Each result
- * must be the oracle's, no ID may repeat, and the header's invariants must hold. player_flake.h and player_sno.h
- * have what differs.
+ * The players: each plays one input on generators of a header. The input's first bytes choose the options, which the
+ * header must accept or refuse as the player judges them; each further step is a call or a move of the scripted clock.
+ * A call is made to the oracle of each actor (a generator, or one of some shards), then to the actor: status, IDs, clock
+ * and queries must be the oracle's, where it can compute them; no ID may repeat, and the invariants of flake.h's engine
+ * (I1 to I5) must hold in any case. This file has the steps; player_flake.h and player_sno.h have what differs: options,
+ * IDs and queries of their header, and the calls that it alone has.
  */
 #ifndef PLAYER_H
 #define PLAYER_H
@@ -146,6 +149,26 @@ typedef struct player {
     void (*check_answers)(player_actor *);
 } player;
 static const player *player_now;
+
+/* The call that draws: ids is the last argument but for the count. */
+#define PLAYER_DRAW(prefix, ids, ...)                              \
+    (call == PLAYER_NEXT     ? prefix##_next(__VA_ARGS__, ids)     \
+     : call == PLAYER_TRY    ? prefix##_try(__VA_ARGS__, ids)      \
+     : call == PLAYER_NEXT_N ? prefix##_next_n(__VA_ARGS__, ids, n) \
+     : call == PLAYER_TRY_N  ? prefix##_try_n(__VA_ARGS__, ids, n, given) \
+                             : prefix##_try_at(__VA_ARGS__, unix_ms, ids))
+
+static inline void player_add_ring(flake_options *o, unsigned slots) {
+    fuzz_same("ring init", flake_ring_init(&player_notes, player_note_slots, slots), FLAKE_OK);
+    o->overflow = &player_notes;
+}
+
+/* Whether an init has made generators; it must have returned what was wanted. */
+static inline bool player_has_begun(flake_status status, flake_status wanted, const flake_why *why) {
+    fuzz_true("a reason if it is refused", (*why->text != 0) == (status != FLAKE_OK));
+    fuzz_same("init", status, wanted);
+    return status == FLAKE_OK;
+}
 
 /* How long an oracle waits; 0: the default. */
 static inline void player_set_waits(oracle *o, int64_t max_wait_ms) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Plays one input on generators of flake.h.
+ * The player of flake.h: see player.h. A generator, shards, lanes, or one of 128 bits.
  */
 #ifndef PLAYER_FLAKE_H
 #define PLAYER_FLAKE_H
@@ -226,8 +226,7 @@ static bool flake_open(const void *any_fixed) {
     const uint8_t more = fuzz_byte() & (fixed ? 0xf3 : 0xff);
     if (more & 1 && more & 2 && given.layout.unit_ms <= 1000) {
         if (given.max_wait_ms > 1000) given.max_wait_ms = 1000; /* a waiter checks each ms */
-        fuzz_same("ring init", flake_ring_init(&player_notes, player_note_slots, 1 + (more >> 5)), 0);
-        given.overflow = &player_notes;
+        player_add_ring(&given, 1 + (more >> 5));
     }
 
     const bool is_split = f->kind == FLAKE_SHARDS;
@@ -257,10 +256,8 @@ static bool flake_open(const void *any_fixed) {
     flake_why why = {""};
     const flake_status status = is_split ? flake_init_shards(flake_gens, parts, node, &given, &why)
                                          : flake_init(&flake_gens[0], node, &given, &why);
-    fuzz_true("a reason if it is refused", (*why.text != 0) == (status != FLAKE_OK));
     if (status != FLAKE_OK && s->actors) fuzz_true("a generator whose init failed", !flake_gen_options(&flake_gens[0]));
-    fuzz_same("init", status, wanted);
-    if (wanted != FLAKE_OK) return false;
+    if (!player_has_begun(status, wanted, &why)) return false;
     if (is_split) flake_check_split(s->actors);
     s->has_lanes = o->lanes != NULL;
     /* With a gate, a unit that has tickets left may begin exhausted. */
@@ -379,33 +376,10 @@ static uint64_t flake_check_id(player_actor *a, const oracle_place *place, const
 
 /* ---- calls ---- */
 
-static flake_status flake_draw_128(flake_gen *g, player_call call, int64_t unix_ms, size_t n, size_t *given) {
-    flake_status status;
+static void flake_trace_id(const flake128 *id) {
     char text[37];
-    uint64_t narrow = flake_nothing;
-    if (call == PLAYER_NEXT_N) return flake128_next_n(g, player_ids, n);
-    if (call == PLAYER_TRY_N) return flake128_try_n(g, player_ids, n, given);
-    fuzz_same("a call of 64 bits", flake_try(g, &narrow), FLAKE_INVALID);
-    fuzz_same_u64("its ID", narrow, 0);
-    if (call == PLAYER_NEXT) status = flake128_next(g, player_ids);
-    else if (call == PLAYER_TRY) status = flake128_try(g, player_ids);
-    else status = flake128_try_at(g, unix_ms, player_ids);
-    if (!fuzz_traced || status != FLAKE_OK) return status;
-    if (flake_is(&player_scene.options.layout, &flake_layout_ulid)) flake128_to_ulid(player_ids, text);
-    else flake128_to_uuid(player_ids, text);
+    (flake_is(&player_scene.options.layout, &flake_layout_ulid) ? flake128_to_ulid : flake128_to_uuid)(id, text);
     printf("  %s\n", text);
-    return status;
-}
-
-static flake_status flake_draw_64(flake_gen *g, player_call call, int64_t unix_ms, uint64_t *ids,
-                                  size_t n, size_t *given) {
-    switch (call) {
-    case PLAYER_NEXT: return flake_next(g, ids);
-    case PLAYER_TRY: return flake_try(g, ids);
-    case PLAYER_NEXT_N: return flake_next_n(g, ids, n);
-    case PLAYER_TRY_N: return flake_try_n(g, ids, n, given);
-    default: return flake_try_at(g, unix_ms, ids);
-    }
 }
 
 static void flake_widen(const uint64_t *ids, size_t n) {
@@ -418,10 +392,21 @@ static void flake_widen(const uint64_t *ids, size_t n) {
 
 static flake_status flake_draw(player_actor *a, player_call call, int64_t unix_ms, size_t n, size_t *given) {
     static uint64_t ids[fuzz_most_places + 1];
-    if (flake_is_wide()) return flake_draw_128(a->gen, call, unix_ms, n, given);
-    for (size_t i = 0; i <= n; i++) ids[i] = flake_nothing;
-    const flake_status status = flake_draw_64(a->gen, call, unix_ms, ids, n, given);
-    flake_widen(ids, n + 1);
+    const bool is_batch = call == PLAYER_NEXT_N || call == PLAYER_TRY_N;
+    flake_gen *const g = a->gen;
+    flake_status status;
+    if (!flake_is_wide()) {
+        memset(ids, 0x5e, (n + 1) * sizeof *ids);
+        status = PLAYER_DRAW(flake, ids, g);
+        flake_widen(ids, n + 1);
+        return status;
+    }
+    if (!is_batch) {
+        fuzz_same("a call of 64 bits", flake_try(g, ids), FLAKE_INVALID);
+        fuzz_same_u64("its ID", ids[0], 0);
+    }
+    status = PLAYER_DRAW(flake128, player_ids, g);
+    if (!is_batch && fuzz_traced && status == FLAKE_OK) flake_trace_id(player_ids);
     return status;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Plays one input on generators of sno.h.
+ * The player of sno.h: see player.h. A generator, shards, or lanes, which begin anywhere by a snapshot.
  */
 #ifndef PLAYER_SNO_H
 #define PLAYER_SNO_H
@@ -154,9 +154,7 @@ static bool sno_make(sno_kind kind, size_t n, player_node from, const sno_snapsh
     flake_why why = {""};
     const flake_status status = kind == SNO_SHARDS ? sno_init_shards(sno_gens, n, node, given, &o, &why)
                                                    : sno_init(&sno_gens[0], node, given, &o, &why);
-    fuzz_true("a reason if it is refused", (*why.text != 0) == (status != FLAKE_OK));
-    fuzz_same("init", status, wanted);
-    if (wanted != FLAKE_OK) return false;
+    if (!player_has_begun(status, wanted, &why)) return false;
     /* With a gate, a unit that has tickets left may begin exhausted. */
     if (from.from == PLAYER_GATED) player_scene.exact = false;
     sno_taken += chooses;
@@ -216,8 +214,7 @@ static bool sno_open(const void *any_fixed) {
     const bool is_late = !o->clock.now_ns && !scene->exact && o->clock.kind != FLAKE_CLOCK_EXACT;
     fuzz_slack_ns = is_late ? 32 * FUZZ_MS : 0;
     if (kind & 8 && kind & 4) {
-        fuzz_same("ring init", flake_ring_init(&player_notes, player_note_slots, 1 + (with & 7)), FLAKE_OK);
-        o->overflow = &player_notes;
+        player_add_ring(o, 1 + (with & 7));
     }
     /* Unlimited patience needs a clock that moves; so does a waiter that checks each ms. */
     if (o->max_wait_ms > 1000) scene->may &= ~(unsigned)FUZZ_STICK;
@@ -313,17 +310,8 @@ static void sno_check_position(player_actor *a, bool waited) {
 
 static flake_status sno_draw(player_actor *a, player_call call, int64_t unix_ms, size_t n, size_t *given) {
     static sno_id ids[fuzz_most_places + 1];
-    sno_gen *const g = sno_of(a);
-    const uint8_t meta = sno_meta_of_step();
-    flake_status status;
     memset(ids, 0x5e, (n + 1) * sizeof *ids);
-    switch (call) {
-    case PLAYER_NEXT: status = sno_next(g, meta, ids); break;
-    case PLAYER_TRY: status = sno_try(g, meta, ids); break;
-    case PLAYER_NEXT_N: status = sno_next_n(g, meta, ids, n); break;
-    case PLAYER_TRY_N: status = sno_try_n(g, meta, ids, n, given); break;
-    default: status = sno_try_at(g, meta, unix_ms, ids); break;
-    }
+    const flake_status status = PLAYER_DRAW(sno, ids, sno_of(a), sno_meta_of_step());
     for (size_t i = 0; i <= n; i++) {
         if (!memcmp(ids[i].bytes, player_ids[i].bytes, sizeof ids[i].bytes)) continue; /* untouched */
         memset(&player_ids[i], 0, sizeof player_ids[i]);

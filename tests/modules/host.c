@@ -113,8 +113,8 @@ TEST(copies_and_their_children_give_no_id_twice) {
 
 TEST(a_clone_reaches_its_own_copy) {
     for (int i = 0; i < COPIES; i++) MAKE(init, i, i);
-    copies[1]->bump();
-    copies[MODULES]->bump();
+    copies[1]->clone();
+    copies[MODULES]->clone();
     for (int i = 0; i < COPIES; i++) CHECK_EQ(draw_of(i), i == 1 || i == MODULES ? FLAKE_FORKED : FLAKE_OK);
     MAKE(reinit, 1, 900);
     MAKE(reinit, MODULES, 901);
@@ -122,7 +122,7 @@ TEST(a_clone_reaches_its_own_copy) {
 
 /* ---- dlclose ---- */
 
-static void open_use_and_close(bool with_snos, bool with_a_bump) {
+static void open_use_and_close(bool with_snos, bool with_a_clone) {
     static flake_gen gen;
     void *handle;
     uint8_t uuid[16];
@@ -132,7 +132,7 @@ static void open_use_and_close(bool with_snos, bool with_a_bump) {
     CHECK_EQ(calls->next_n(&gen, &id, 1), FLAKE_OK);
     if (with_snos) (void)calls->generate(1);
     CHECK_EQ(calls->uuid7(uuid), FLAKE_OK);
-    if (with_a_bump) calls->bump();
+    if (with_a_clone) calls->clone();
     if (with_snos) (void)calls->generate(1);
     CHECK_EQ(dlclose(handle), 0);
 }

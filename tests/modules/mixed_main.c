@@ -15,7 +15,7 @@ static bool overlap(size_t a, size_t b) {
     return one < two + mixed_two.objects[b].size && two < one + mixed_one.objects[a].size;
 }
 
-TEST(objects_are_separate_or_shared_by_their_version) {
+TEST(objects_are_apart_or_shared_by_their_version) {
     for (size_t a = 0; a < MIXED_OBJECTS; a++)
         for (size_t b = 0; b < MIXED_OBJECTS; b++) {
             const bool is_shared = a == b && (int)a >= apart;
