@@ -239,8 +239,8 @@ BEGIN(ulid_ids, begin_flake128(flake_layout_ulid, FLAKE_CLOCK_EXACT))
 BEGIN(mutex_roomy, begin_mutex(roomy()))
 BEGIN(mutex_idgen, begin_mutex(flake_layout_idgen))
 /* Generators that read a clock. */
-#define GENERATORS_BY(clock, KIND)                                              \
-    BEGIN(roomy_##clock, begin_flake(threads, roomy(), FLAKE_CLOCK_##KIND))     \
+#define GENERATORS_BY(clock, KIND)                                                     \
+    BEGIN(roomy_##clock, begin_flake(threads, roomy(), FLAKE_CLOCK_##KIND))            \
     BEGIN(flake128_##clock, begin_flake128(flake_layout_boundary, FLAKE_CLOCK_##KIND)) \
     BEGIN(sno_##clock, begin_sno(threads, FLAKE_CLOCK_##KIND))
 GENERATORS_BY(exact, EXACT)
@@ -275,8 +275,8 @@ EACH_AT(sno_shard_try_at_1, sno_id, sno_try_at(&sno_shards[thread], meta, now_ns
 
 /* The call takes `size` IDs. */
 #define BATCH(name, type, n, call) BURST(name##_##n, type, n, enum { size = n }, (call) == FLAKE_OK)
-#define BATCHES(name, type, call)                              \
-    BATCH(name, type, 1, call) BATCH(name, type, 16, call)     \
+#define BATCHES(name, type, call)                          \
+    BATCH(name, type, 1, call) BATCH(name, type, 16, call) \
     BATCH(name, type, 256, call) BATCH(name, type, 4096, call)
 BATCHES(flake_batch, uint64_t, flake_next_n(&flakes, ids + i, size))
 BATCHES(lanes_batch, uint64_t, flake_next_n(&laned_flakes, ids + i, size))
@@ -455,20 +455,20 @@ BEGIN(sno_texts, begin_day(threads) && encode_1(0, day_texts, text_ids))
 
 /* UUIDs and ULIDs, one at a time and many; the parsed ones are of the day's IDs. */
 #define ID_TEXTS(form, size)                                                                               \
-    EACH(to_##form, char, DONE(flake128_to_##form(&day_flakes128[i], ids + (size)*i)))                      \
+    EACH(to_##form, char, DONE(flake128_to_##form(&day_flakes128[i], ids + (size)*i)))                     \
     AT_ONCE(to_##form##_n, DONE(flake128_to_##form##_n(day_flakes128, n, (char *)out)))                    \
     EACH(from_##form, flake128, flake128_from_##form(day_texts + (size)*i, (size)-1, &ids[i]) == FLAKE_OK) \
     AT_ONCE(from_##form##_n, flake128_from_##form##_n(day_texts, n, (flake128 *)out) == FLAKE_OK)          \
     CHECK_TEXTS(form, flake128, flake128_from_##form(texts + (size)*i, (size)-1, &id),                     \
-                flake128_compare(&id, &day_flakes128[i]) == 0)                                               \
+                flake128_compare(&id, &day_flakes128[i]) == 0)                                             \
     BEGIN(form, begin_day(threads) && to_##form(0, day_texts, text_ids))
 ID_TEXTS(uuid, 37)
 ID_TEXTS(ulid, 27)
 
 /* ---- rows ----
  *
- * A row has a name, its floor, what begins it, its burst, and then fields by name. These are the fields that rows have in
- * common. */
+ * A row has a name, its floor, what begins it, its burst, and then fields by name. These are the fields that rows have
+ * in common. */
 
 #define EXACT   .clock = FLAKE_CLOCK_EXACT
 #define IDS_64  .key = key_of_64, .id_size = 8
@@ -490,37 +490,40 @@ ID_TEXTS(ulid, 27)
 #define ROW(name, floor, begin, draw, ...) \
     { name, floor, begin, draw, EXACT, __VA_ARGS__ }
 /* A row for each clock; `floor` and `begin` without the clock's name. */
-#define ROWS_BY_CLOCK(name, floor, begin, draw, ...)                                                                 \
+#define ROWS_BY_CLOCK(name, floor, begin, draw, ...)                                                                  \
     ROW(name, "floor/exact_" floor, begin##_exact, draw, CROWDS(burst_ids), __VA_ARGS__),                             \
         {name "_coarse", "floor/coarse_" floor, begin##_coarse, draw, .clock = FLAKE_CLOCK_COARSE, CROWDS(burst_ids), \
          __VA_ARGS__},                                                                                                \
         {name "_fast", "floor/counter_" floor, begin##_fast, draw, .clock = FLAKE_CLOCK_FAST, CROWDS(burst_ids),      \
          __VA_ARGS__}
-#define BATCH_ROW(name, floor, begin, draw, n, bytes, ...)                                        \
-    ROW(name "/batch_" #n, floor " / " #n " + floor/memset_" #bytes, begin, draw##_##n,           \
+#define BATCH_ROW(name, floor, begin, draw, n, bytes, ...)                              \
+    ROW(name "/batch_" #n, floor " / " #n " + floor/memset_" #bytes, begin, draw##_##n, \
         .burst = batch_burst_ids, .at_once = n, .crowds = n == 16 || n == 4096, .id_size = bytes, __VA_ARGS__)
-#define BATCH_ROWS(name, floor, begin, draw, bytes, ...)             \
-    BATCH_ROW(name, floor, begin, draw, 1, bytes, __VA_ARGS__),      \
-        BATCH_ROW(name, floor, begin, draw, 16, bytes, __VA_ARGS__), \
-        BATCH_ROW(name, floor, begin, draw, 256, bytes, __VA_ARGS__), BATCH_ROW(name, floor, begin, draw, 4096, bytes, __VA_ARGS__)
+#define BATCH_ROWS(name, floor, begin, draw, bytes, ...)              \
+    BATCH_ROW(name, floor, begin, draw, 1, bytes, __VA_ARGS__),       \
+        BATCH_ROW(name, floor, begin, draw, 16, bytes, __VA_ARGS__),  \
+        BATCH_ROW(name, floor, begin, draw, 256, bytes, __VA_ARGS__), \
+        BATCH_ROW(name, floor, begin, draw, 4096, bytes, __VA_ARGS__)
 #define FLAKE_BATCH_ROWS(name, floor, draw) BATCH_ROWS(name, floor, begin_roomy_exact, draw, 8, .key = key_of_64, ROOMY)
-#define SNO_BATCH_ROWS(name, floor, draw)   BATCH_ROWS(name, floor, begin_sno_exact, draw, 10, .key = key_of_80, PACED_SNO)
+#define SNO_BATCH_ROWS(name, floor, draw) BATCH_ROWS(name, floor, begin_sno_exact, draw, 10, .key = key_of_80, PACED_SNO)
 #define WIDE_BATCH_ROWS(name, floor, begin, draw, in_order) \
     BATCH_ROWS(name, floor, begin, draw, 16, .key = key_of_128, PACED_WIDE, .order = in_order)
-#define NEW_UNIT_ROW(header, call, floor, ...)                                                        \
-    ROW(#header "/" #call "_new_unit", "floor/" floor, begin_new_units, new_unit_##header##_##call, ALONE(burst_ids), __VA_ARGS__)
-#define NEW_UNIT_ROWS(header, ...)                                                                                          \
-    NEW_UNIT_ROW(header, next, "leaping_cas", __VA_ARGS__), NEW_UNIT_ROW(header, try_at, "given_leaping_cas", __VA_ARGS__), \
-        NEW_UNIT_ROW(header, shard_next, "leaping_store", __VA_ARGS__),                                                     \
-        NEW_UNIT_ROW(header, shard_try_at, "given_leaping_store", __VA_ARGS__),                                             \
+#define NEW_UNIT_ROW(header, call, floor, ...)                                                                        \
+    ROW(#header "/" #call "_new_unit", "floor/" floor, begin_new_units, new_unit_##header##_##call, ALONE(burst_ids), \
+        __VA_ARGS__)
+#define NEW_UNIT_ROWS(header, ...)                                              \
+    NEW_UNIT_ROW(header, next, "leaping_cas", __VA_ARGS__),                     \
+        NEW_UNIT_ROW(header, try_at, "given_leaping_cas", __VA_ARGS__),         \
+        NEW_UNIT_ROW(header, shard_next, "leaping_store", __VA_ARGS__),         \
+        NEW_UNIT_ROW(header, shard_try_at, "given_leaping_store", __VA_ARGS__), \
         NEW_UNIT_ROW(header, lanes_next, "leaping_cas", __VA_ARGS__)
 
 #define FLOOR_ROW(name, draw, ...)   ROW("floor/" name, "", begin_nothing, draw, .id_size = 8, ALONE(burst_ids), __VA_ARGS__)
 #define SHARED_FLOOR_ROW(name, draw) FLOOR_ROW(name, draw, .key = key_of_64, .crowds = true)
 #define OWN_FLOOR_ROW(name, draw)    FLOOR_ROW(name, draw, .crowds = true)
-#define CLOCK_ROWS(clock)                                                                                         \
-    FLOOR_ROW(#clock, floor_##clock, .key = NULL), SHARED_FLOOR_ROW(#clock "_cas", floor_##clock##_cas),          \
-        SHARED_FLOOR_ROW(#clock "_fetch_add", floor_##clock##_add),                                               \
+#define CLOCK_ROWS(clock)                                                                                \
+    FLOOR_ROW(#clock, floor_##clock, .key = NULL), SHARED_FLOOR_ROW(#clock "_cas", floor_##clock##_cas), \
+        SHARED_FLOOR_ROW(#clock "_fetch_add", floor_##clock##_add),                                      \
         OWN_FLOOR_ROW(#clock "_own_cas", floor_##clock##_own_cas), OWN_FLOOR_ROW(#clock "_store", floor_##clock##_store)
 #define MEMSET_ROW(size) \
     ROW("floor/memset_" #size, "", begin_nothing, floor_memset_##size, .id_size = size, ALONE(batch_burst_ids))
@@ -529,24 +532,24 @@ ID_TEXTS(ulid, 27)
 #define FLAKE_TEXT_ROWS(form)                                                             \
     TEXT_ROW("flake/format_" #form, begin_day, format_##form, check_##form, text_stride), \
         TEXT_ROW("flake/parse_" #form, begin_##form, parse_##form, check_day_flakes, 8)
-#define ID_TEXT_ROWS(form, size)                                                                \
-    TEXT_ROW("flake128/to_" #form, begin_day, to_##form, check_##form, size),                   \
-        TEXT_ROW("flake128/to_" #form "_n", begin_day, to_##form##_n, check_##form, size),      \
-        TEXT_ROW("flake128/from_" #form, begin_##form, from_##form, check_day_flakes128, 16),   \
+#define ID_TEXT_ROWS(form, size)                                                              \
+    TEXT_ROW("flake128/to_" #form, begin_day, to_##form, check_##form, size),                 \
+        TEXT_ROW("flake128/to_" #form "_n", begin_day, to_##form##_n, check_##form, size),    \
+        TEXT_ROW("flake128/from_" #form, begin_##form, from_##form, check_day_flakes128, 16), \
         TEXT_ROW("flake128/from_" #form "_n", begin_##form, from_##form##_n, check_day_flakes128, 16)
 /* In a process that has drawn before, these read the fast clock. */
-#define DEFAULT_ROW(name, draw, ...)                                                                \
-    {                                                                                               \
-        "flake/" name, "floor/exact_fetch_add", begin_nothing, draw, .clock = FLAKE_CLOCK_FAST,     \
-            CROWDS(uuid_burst_ids), PACED_WIDE, .order = rising, __VA_ARGS__                        \
+#define DEFAULT_ROW(name, draw, ...)                                                            \
+    {                                                                                           \
+        "flake/" name, "floor/exact_fetch_add", begin_nothing, draw, .clock = FLAKE_CLOCK_FAST, \
+            CROWDS(uuid_burst_ids), PACED_WIDE, .order = rising, __VA_ARGS__                    \
     }
 #define UUID_ROW(name, floor, begin, draw, in_order) \
     ROW("flake128/" name, floor, begin, draw, IDS_128, PACED_WIDE, CROWDS(uuid_burst_ids), .order = in_order)
 #define SLOW_PEER_ROW(name, draw, in_order) \
     ROW("peer/" name, "floor/exact_fetch_add", begin_nothing, draw, IDS_128, CROWDS(slow_burst_ids), .order = in_order)
-#define SATURATION_ROW(name, begin, draw, n, ...)                                                                \
-    ROW("saturation/" name, "", begin, draw, .burst = n == 1 ? 16 : n, .at_once = n, .crowds = true, .saturates = true, \
-        __VA_ARGS__)
+#define SATURATION_ROW(name, begin, draw, n, ...)                                                    \
+    ROW("saturation/" name, "", begin, draw, .burst = n == 1 ? 16 : n, .at_once = n, .crowds = true, \
+        .saturates = true, __VA_ARGS__)
 
 static const bench_row rows[] = {
     SHARED_FLOOR_ROW("cas", floor_cas),
