@@ -489,13 +489,16 @@ ID_TEXTS(ulid, 27)
 
 #define ROW(name, floor, begin, draw, ...) \
     { name, floor, begin, draw, EXACT, __VA_ARGS__ }
+#define SINGLE_ROW(name, floor, begin, draw, ...) ROW(name, floor, begin, draw, CROWDS(burst_ids), __VA_ARGS__)
+#define FAST_ROW(name, floor, begin, draw, ids, ...) \
+    { name, floor, begin, draw, .clock = FLAKE_CLOCK_FAST, CROWDS(ids), __VA_ARGS__ }
+#define COARSE_ROW(name, floor, begin, draw, ids, ...) \
+    { name, floor, begin, draw, .clock = FLAKE_CLOCK_COARSE, CROWDS(ids), __VA_ARGS__ }
 /* A row for each clock; `floor` and `begin` without the clock's name. */
-#define ROWS_BY_CLOCK(name, floor, begin, draw, ...)                                                                  \
-    ROW(name, "floor/exact_" floor, begin##_exact, draw, CROWDS(burst_ids), __VA_ARGS__),                             \
-        {name "_coarse", "floor/coarse_" floor, begin##_coarse, draw, .clock = FLAKE_CLOCK_COARSE, CROWDS(burst_ids), \
-         __VA_ARGS__},                                                                                                \
-        {name "_fast", "floor/counter_" floor, begin##_fast, draw, .clock = FLAKE_CLOCK_FAST, CROWDS(burst_ids),      \
-         __VA_ARGS__}
+#define ROWS_BY_CLOCK(name, floor, begin, draw, ...)                                                     \
+    SINGLE_ROW(name, "floor/exact_" floor, begin##_exact, draw, __VA_ARGS__),                            \
+        COARSE_ROW(name "_coarse", "floor/coarse_" floor, begin##_coarse, draw, burst_ids, __VA_ARGS__), \
+        FAST_ROW(name "_fast", "floor/counter_" floor, begin##_fast, draw, burst_ids, __VA_ARGS__)
 #define BATCH_ROW(name, floor, begin, draw, n, bytes, ...)                              \
     ROW(name "/batch_" #n, floor " / " #n " + floor/memset_" #bytes, begin, draw##_##n, \
         .burst = batch_burst_ids, .at_once = n, .crowds = n == 16 || n == 4096, .id_size = bytes, __VA_ARGS__)
@@ -505,7 +508,8 @@ ID_TEXTS(ulid, 27)
         BATCH_ROW(name, floor, begin, draw, 256, bytes, __VA_ARGS__), \
         BATCH_ROW(name, floor, begin, draw, 4096, bytes, __VA_ARGS__)
 #define FLAKE_BATCH_ROWS(name, floor, draw) BATCH_ROWS(name, floor, begin_roomy_exact, draw, 8, .key = key_of_64, ROOMY)
-#define SNO_BATCH_ROWS(name, floor, draw) BATCH_ROWS(name, floor, begin_sno_exact, draw, 10, .key = key_of_80, PACED_SNO)
+#define SNO_BATCH_ROWS(name, floor, draw) \
+    BATCH_ROWS(name, floor, begin_sno_exact, draw, 10, .key = key_of_80, PACED_SNO)
 #define WIDE_BATCH_ROWS(name, floor, begin, draw, in_order) \
     BATCH_ROWS(name, floor, begin, draw, 16, .key = key_of_128, PACED_WIDE, .order = in_order)
 #define NEW_UNIT_ROW(header, call, floor, ...)                                                                        \
@@ -518,7 +522,8 @@ ID_TEXTS(ulid, 27)
         NEW_UNIT_ROW(header, shard_try_at, "given_leaping_store", __VA_ARGS__), \
         NEW_UNIT_ROW(header, lanes_next, "leaping_cas", __VA_ARGS__)
 
-#define FLOOR_ROW(name, draw, ...)   ROW("floor/" name, "", begin_nothing, draw, .id_size = 8, ALONE(burst_ids), __VA_ARGS__)
+#define FLOOR_ROW(name, draw, ...) \
+    ROW("floor/" name, "", begin_nothing, draw, .id_size = 8, ALONE(burst_ids), __VA_ARGS__)
 #define SHARED_FLOOR_ROW(name, draw) FLOOR_ROW(name, draw, .key = key_of_64, .crowds = true)
 #define OWN_FLOOR_ROW(name, draw)    FLOOR_ROW(name, draw, .crowds = true)
 #define CLOCK_ROWS(clock)                                                                                \
@@ -538,11 +543,9 @@ ID_TEXTS(ulid, 27)
         TEXT_ROW("flake128/from_" #form, begin_##form, from_##form, check_day_flakes128, 16), \
         TEXT_ROW("flake128/from_" #form "_n", begin_##form, from_##form##_n, check_day_flakes128, 16)
 /* In a process that has drawn before, these read the fast clock. */
-#define DEFAULT_ROW(name, draw, ...)                                                            \
-    {                                                                                           \
-        "flake/" name, "floor/exact_fetch_add", begin_nothing, draw, .clock = FLAKE_CLOCK_FAST, \
-            CROWDS(uuid_burst_ids), PACED_WIDE, .order = rising, __VA_ARGS__                    \
-    }
+#define DEFAULT_ROW(name, draw, ...)                                                                  \
+    FAST_ROW("flake/" name, "floor/exact_fetch_add", begin_nothing, draw, uuid_burst_ids, PACED_WIDE, \
+             .order = rising, __VA_ARGS__)
 #define UUID_ROW(name, floor, begin, draw, in_order) \
     ROW("flake128/" name, floor, begin, draw, IDS_128, PACED_WIDE, CROWDS(uuid_burst_ids), .order = in_order)
 #define SLOW_PEER_ROW(name, draw, in_order) \
@@ -570,26 +573,26 @@ static const bench_row rows[] = {
     ROW("floor/copy", "", begin_day, floor_copy, .id_size = text_stride, ALONE(text_ids)),
 
     ROWS_BY_CLOCK("flake/next", "fetch_add", begin_roomy, flake_next_1, IDS_64, ROOMY),
-    ROW("flake/try", "floor/exact_cas", begin_roomy_exact, flake_try_1, IDS_64, ROOMY, CROWDS(burst_ids)),
-    ROW("flake/try_at", "floor/given_cas", begin_roomy_exact, flake_try_at_1, IDS_64, ROOMY, CROWDS(burst_ids)),
+    SINGLE_ROW("flake/try", "floor/exact_cas", begin_roomy_exact, flake_try_1, IDS_64, ROOMY),
+    SINGLE_ROW("flake/try_at", "floor/given_cas", begin_roomy_exact, flake_try_at_1, IDS_64, ROOMY),
     ROWS_BY_CLOCK("flake/shard_next", "store", begin_roomy, shard_next_1, IDS_64, ROOMY),
-    ROW("flake/shard_try_at", "floor/given_store", begin_roomy_exact, shard_try_at_1, IDS_64, ROOMY, CROWDS(burst_ids)),
+    SINGLE_ROW("flake/shard_try_at", "floor/given_store", begin_roomy_exact, shard_try_at_1, IDS_64, ROOMY),
     ROWS_BY_CLOCK("flake/lanes_next", "own_cas", begin_roomy, lanes_next_1, IDS_64, ROOMY),
     FLAKE_BATCH_ROWS("flake/lanes", "floor/exact_own_cas", lanes_batch),
-    ROW("flake/prefetch_1024", "floor/store + floor/exact_cas / 1024", begin_roomy_exact, prefetch_1, IDS_64, ROOMY,
-        CROWDS(burst_ids)),
+    SINGLE_ROW("flake/prefetch_1024", "floor/store + floor/exact_cas / 1024", begin_roomy_exact, prefetch_1, IDS_64,
+               ROOMY),
     NEW_UNIT_ROWS(flake, IDS_64),
     FLAKE_BATCH_ROWS("flake", "floor/exact_cas", flake_batch),
     FLAKE_BATCH_ROWS("flake/shard", "floor/exact_store", shard_batch),
 
     ROWS_BY_CLOCK("sno/next", "fetch_add", begin_sno, sno_next_1, IDS_80, PACED_SNO),
-    ROW("sno/try", "floor/exact_cas", begin_sno_exact, sno_try_1, IDS_80, PACED_SNO, CROWDS(burst_ids)),
-    ROW("sno/generate", "floor/exact_fetch_add", begin_nothing, sno_generate_1, IDS_80, PACED_SNO, CROWDS(burst_ids)),
-    ROW("sno/try_at", "floor/given_cas", begin_sno_exact, sno_try_at_1, IDS_80, PACED_SNO, CROWDS(burst_ids)),
+    SINGLE_ROW("sno/try", "floor/exact_cas", begin_sno_exact, sno_try_1, IDS_80, PACED_SNO),
+    SINGLE_ROW("sno/generate", "floor/exact_fetch_add", begin_nothing, sno_generate_1, IDS_80, PACED_SNO),
+    SINGLE_ROW("sno/try_at", "floor/given_cas", begin_sno_exact, sno_try_at_1, IDS_80, PACED_SNO),
     ROWS_BY_CLOCK("sno/lanes_next", "own_cas", begin_sno, sno_lanes_next_1, IDS_80, PACED_SNO),
     SNO_BATCH_ROWS("sno/lanes", "floor/exact_own_cas", sno_lanes_batch),
     ROWS_BY_CLOCK("sno/shard_next", "store", begin_sno, sno_shard_next_1, IDS_80, PACED_SNO),
-    ROW("sno/shard_try_at", "floor/given_store", begin_sno_exact, sno_shard_try_at_1, IDS_80, PACED_SNO, CROWDS(burst_ids)),
+    SINGLE_ROW("sno/shard_try_at", "floor/given_store", begin_sno_exact, sno_shard_try_at_1, IDS_80, PACED_SNO),
     NEW_UNIT_ROWS(sno, IDS_80),
     SNO_BATCH_ROWS("sno", "floor/exact_cas", sno_batch),
     SNO_BATCH_ROWS("sno/shard", "floor/exact_store", sno_shard_batch),
@@ -597,7 +600,7 @@ static const bench_row rows[] = {
     ROWS_BY_CLOCK("flake128/next", "fetch_add", begin_flake128, flake128_next_1, IDS_128, PACED_WIDE),
     ROWS_BY_CLOCK("flake128/lanes_next", "own_cas", begin_flake128, flake128_lanes_next_1, IDS_128, PACED_WIDE),
     WIDE_BATCH_ROWS("flake128/lanes", "floor/exact_own_cas", begin_flake128_exact, flake128_lanes_batch, any_order),
-    ROW("flake128/try_at", "floor/given_cas", begin_flake128_exact, flake128_try_at_1, IDS_128, PACED_WIDE, CROWDS(burst_ids)),
+    SINGLE_ROW("flake128/try_at", "floor/given_cas", begin_flake128_exact, flake128_try_at_1, IDS_128, PACED_WIDE),
     WIDE_BATCH_ROWS("flake128", "floor/exact_cas", begin_flake128_exact, flake128_batch, any_order),
 
     DEFAULT_ROW("uuid7_bytes", uuid7_bytes_1, IDS_128),
@@ -626,8 +629,8 @@ static const bench_row rows[] = {
     TEXT_ROW("peer/snprintf_dec", begin_day, printf_dec, check_dec, text_stride),
     TEXT_ROW("peer/strtoull_dec", begin_dec, strtoull_dec, check_day_flakes, 8),
 
-    ROW("peer/atomic_counter", "floor/fetch_add", begin_nothing, peer_counter, IDS_64, CROWDS(burst_ids)),
-    ROW("peer/mutex_snowflake", "floor/exact_fetch_add", begin_mutex_roomy, mutex_1, IDS_64, ROOMY, CROWDS(burst_ids)),
+    SINGLE_ROW("peer/atomic_counter", "floor/fetch_add", begin_nothing, peer_counter, IDS_64),
+    SINGLE_ROW("peer/mutex_snowflake", "floor/exact_fetch_add", begin_mutex_roomy, mutex_1, IDS_64, ROOMY),
 #ifdef HAS_LIBUUID
     SLOW_PEER_ROW("libuuid_v1", libuuid_v1, any_order),
     SLOW_PEER_ROW("libuuid_v4", libuuid_v4, order_told),

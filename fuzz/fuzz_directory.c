@@ -494,8 +494,8 @@ static void run_end(uint8_t how) {
     }
 }
 
-/* In shared memory: the holder dies, and another process takes over. Or the machine is cloned, and the generator takes a
- * number again: the disk has one, which the clone holds until then. */
+/* In shared memory: the holder dies, and another process takes over. Or the machine is cloned, and the generator takes
+ * a number again: the disk has one, which the clone holds until then. */
 static void run_continue(uint8_t how) {
     const uint8_t *const file = disk_file[disk_now.file].now.bytes;
     flake_status status = FLAKE_INVALID;

@@ -2,10 +2,10 @@
  *
  * The players: each plays one input on generators of a header. The input's first bytes choose the options, which the
  * header must accept or refuse as the player judges them; each further step is a call or a move of the scripted clock.
- * A call is made to the oracle of each actor (a generator, or one of some shards), then to the actor: status, IDs, clock
- * and queries must be the oracle's, where it can compute them; no ID may repeat, and the invariants of flake.h's engine
- * (I1 to I5) must hold in any case. This file has the steps; player_flake.h and player_sno.h have what differs: options,
- * IDs and queries of their header, and the calls that it alone has.
+ * A call is made to the oracle of each actor (a generator, or one of some shards), then to the actor: status, IDs,
+ * clock and queries must be the oracle's, where it can compute them; no ID may repeat, and the invariants of flake.h's
+ * engine (I1 to I5) must hold in any case. This file has the steps; player_flake.h and player_sno.h have what differs:
+ * options, IDs and queries of their header, and the calls that it alone has.
  */
 #ifndef PLAYER_H
 #define PLAYER_H

@@ -52,9 +52,9 @@ static bool is_node(flake_node given, flake_node wanted) {
 
 TEST(each_word_sets_its_field) {
     const flake_config config = config_of(
-        "layout=twitter unit_ms=20 epoch_ms=1577836800000 node=7 dir=/run/app seq_min=2 seq_max=3 lanes=8 single_thread "
-        "clock=fast max_wait_ms=4 max_ahead_ms=5 start_this_unit seq_scatter after_unix_ms=2 claim_wait_ms=9 "
-        "horizon_ms=10 max_downtime_ms=11 must_exist no_wait manual_extend");
+        "layout=twitter unit_ms=20 epoch_ms=1577836800000 node=7 dir=/run/app seq_min=2 seq_max=3 lanes=8 "
+        "single_thread clock=fast max_wait_ms=4 max_ahead_ms=5 start_this_unit seq_scatter after_unix_ms=2 "
+        "claim_wait_ms=9 horizon_ms=10 max_downtime_ms=11 must_exist no_wait manual_extend");
     const flake_options *o = &config.options;
     CHECK_STR(o->layout.name, "twitter");
     CHECK(o->layout.unit_ms == 20 && o->layout.epoch_ms == 1577836800000);
@@ -191,7 +191,8 @@ typedef struct refusal {
     "nothing is to check it"
 #define UNCHECKED  "config: node is unchecked: add dir=DIR, or dir=none if nothing is to check it"
 #define NOT_A_NODE \
-    "config: node: \"*\" is neither a number nor a range FIRST-LAST, from 0 to 281474976710655; words are separated by blanks"
+    "config: node: \"*\" is neither a number nor a range FIRST-LAST, from 0 to 281474976710655; words are " \
+    "separated by blanks"
 #define NO_NODE   "config: node: the layout has no node"
 #define NO_RANGE   "config: node: a range needs dir=DIR"
 
@@ -328,7 +329,8 @@ TEST(a_snos_node_is_its_partition_and_needs_to_be_checked_too) {
     flake_config config;
     sno_snapshot pool;
     check_refused(refused_of_sno, sizeof refused_of_sno / sizeof *refused_of_sno, true);
-    CHECK_EQ(sno_config_parse("node=65535 dir=none seq_min=3 seq_max=65535 clock=coarse", &config, &pool, NULL), FLAKE_OK);
+    CHECK_EQ(sno_config_parse("node=65535 dir=none seq_min=3 seq_max=65535 clock=coarse", &config, &pool, NULL),
+             FLAKE_OK);
     CHECK_EQ(sno_init(&g, config.node, &pool, &config.options, NULL), FLAKE_OK);
     CHECK_EQ(sno_gen_partition(&g), 65535);
     CHECK_EQ(flake_gen_options(&g.gen)->clock.kind, FLAKE_CLOCK_COARSE);

@@ -118,7 +118,8 @@ static flake_status draw(worker *w, call by, uint64_t *ids, size_t *n) {
     if (status != FLAKE_OK && by != NEXT_N) *n = 0;
     for (; done < *n && (is_wide(w->p) || ids[done]); done++) {
         if (!is_wide(w->p)) continue;
-        if (flake128_decompose(&flake_layout_boundary, &wide_ids[done], &parts) != FLAKE_OK || parts.node != wide_node) break;
+        if (flake128_decompose(&flake_layout_boundary, &wide_ids[done], &parts) != FLAKE_OK) break;
+        if (parts.node != wide_node) break;
         ids[done] = (uint64_t)parts.unix_ms << 16 | parts.seq;
     }
     w->refused += status == FLAKE_OK && done < *n;
@@ -335,7 +336,8 @@ static size_t judge(const plan *p) {
     CHECK(ids > 0);
     CHECK_EQ(early, 0);
     if (!has_lanes(p)) CHECK_EQ(falls, 0);
-    if ((c->now_ns || c->kind != FLAKE_CLOCK_COARSE) && !warped.step_every && !p->options.max_ahead_ms) CHECK_EQ(older, 0);
+    const bool is_steady = (c->now_ns || c->kind != FLAKE_CLOCK_COARSE) && !warped.step_every;
+    if (is_steady && !p->options.max_ahead_ms) CHECK_EQ(older, 0);
     if (!p->may_refuse) CHECK_EQ(refused, 0);
     if (is_wide(p)) return ids;
     for (unsigned i = 0; i < (p->from == SHARDED ? p->shards : 1); i++) {

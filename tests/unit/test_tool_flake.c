@@ -21,7 +21,8 @@ static void inspect_prints(const char *options, const char *text, int64_t unix_m
     (void)snprintf(moment, sizeof moment, "\"unix_ms\":%" PRId64 ",", unix_ms);
     const int code = run_tool(text, "inspect --json %s", options);
     if (code == 0 && strstr(run_output, moment) && strstr(run_output, maker) && strstr(run_output, number)) return;
-    (void)snprintf(said, sizeof said, "%s %.160s: %s%s%s, not %.200s", options, text, moment, maker, number, run_output);
+    (void)snprintf(said, sizeof said, "%s %.160s: %s%s%s, not %.200s", options, text, moment, maker, number,
+                   run_output);
     check_fail(__FILE__, __LINE__, said);
 }
 

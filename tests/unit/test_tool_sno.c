@@ -27,7 +27,8 @@ static void inspect_finds(const char *option, const char *text, sno_id id) {
     (void)snprintf(parts, sizeof parts,
                    "\"unix_ms\":%" PRId64 ",\"units\":%" PRIu64
                    ",\"tick\":%u,\"meta\":%u,\"partition\":%u,\"sequence\":%u}\n",
-                   sno_time_ms(id), sno_units(id), (unsigned)sno_tick(id), sno_meta(id), sno_partition(id), sno_sequence(id));
+                   sno_time_ms(id), sno_units(id), (unsigned)sno_tick(id), sno_meta(id), sno_partition(id),
+                   sno_sequence(id));
     const int code = run_tool(text, "inspect %s --json", option);
     if (code == 0 && strstr(run_output, parts)) return;
     char said[1024];

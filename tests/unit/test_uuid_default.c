@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * flake_uuid7, flake_ulid and flake_uuid7_at (flake.h, >>process-wide): calls in one line draw from one generator of the
- * process, which the first call makes. One call after the other first, then leases, random bytes, a given time; then
- * threads that all begin at once, signal handlers, and processes that are forked or cloned.
+ * flake_uuid7, flake_ulid and flake_uuid7_at (flake.h, >>process-wide): calls in one line draw from one generator of
+ * the process, which the first call makes. One call after the other first, then leases, random bytes, a given time;
+ * then threads that all begin at once, signal handlers, and processes that are forked or cloned.
  *
- * Clock and counter are scripted: each reading and each sleep moves them. `machine.meanwhile` is called in each of these
- * and in each call for random bytes: what it does happens while a draw is under way.
+ * Clock and counter are scripted: each reading and each sleep moves them. `machine.meanwhile` is called in each of
+ * these and in each call for random bytes: what it does happens while a draw is under way.
  */
 #define _GNU_SOURCE
 #define REAL_SLEEP /* the sleep is this file's */

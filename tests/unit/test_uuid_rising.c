@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * UUIDs and ULIDs of a generator rise (flake.h, >>128-bit, and flake_i_continue in >>draws): they continue when the clock
- * goes backwards, with a gate, over lanes, forks and restarts; and queries return what a try would do. (Any calls and
- * any clock: test_random_flake.c.)
+ * UUIDs and ULIDs of a generator rise (flake.h, >>128-bit, and flake_i_continue in >>draws): they continue when the
+ * clock goes backwards, with a gate, over lanes, forks and restarts; and queries return what a try would do. (Any calls
+ * and any clock: test_random_flake.c.)
  */
 #define _GNU_SOURCE
 #include "uuid.h"
