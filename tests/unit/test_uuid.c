@@ -7,12 +7,15 @@
 #define _GNU_SOURCE
 #include "uuid.h"
 
+static flake_gen gen, other;
+static flake128 ids[65536];
+
 // >>rfc
 
 /* Time first, version and variant, the node, and the start of counters: 6.2's method 1 keeps a bit. */
 TEST(rfc9562_4_1_to_6_11_fields) {
     EACH_LAYOUT(l) {
-        open_one(l);
+        open_usual(&gen, l);
         flake128 last = {{0}};
         uint64_t greatest = 0;
         for (int64_t i = 0; i < 2000; i++) {
@@ -36,7 +39,7 @@ TEST(rfc9562_4_1_to_6_11_fields) {
 
 TEST(rfc9562_6_2_a_full_ms_is_followed_by_the_next_and_no_counter_wraps) {
     EACH_LAYOUT(l) {
-        open_one(l);
+        open_usual(&gen, l);
         for (int64_t ms = T; ms < T + 20; ms++) { /* wherever the counter begins */
             clock_at(ms);
             CHECK_EQ(flake128_next_n(&gen, ids, 65536), FLAKE_OK);
@@ -77,9 +80,9 @@ TEST(a_ulids_counter_carries_and_never_leaves_the_ms) {
 }
 
 TEST(rfc9562_6_8_and_6_9_two_generators_share_no_counter_and_no_tail) {
-    begin(&flake_layout_uuid7);
-    open_gen(&gen);
-    open_gen(&other);
+    setup s = usual(&flake_layout_uuid7);
+    open_gen(&gen, &s);
+    open_gen(&other, &s);
     for (int64_t i = 0; i < 1000; i++) {
         clock_at(T + i);
         const flake128 a = drawn(&gen), b = drawn(&other), c = drawn(&gen);
@@ -287,7 +290,7 @@ TEST(a_batch_has_the_bits_of_single_ids) {
 
 /* Each bit of the tail is as often 1 as 0, and of neighbours as often equal as not. */
 TEST(the_tails_of_a_ms_are_spread_evenly) {
-    open_one(&flake_layout_uuid7);
+    open_usual(&gen, &flake_layout_uuid7);
     CHECK_EQ(flake128_next_n(&gen, ids, 65536), FLAKE_OK);
     for (unsigned b = 80; b < 128; b++) {
         int64_t ones = 0, turns = 0;
@@ -301,9 +304,9 @@ TEST(the_tails_of_a_ms_are_spread_evenly) {
 
 TEST(an_id_is_what_keys_time_and_ticket_make_it) {
     EACH_LAYOUT(l) {
-        begin(l);
-        last_number = 9;
-        open_gen(&gen);
+        setup s = usual(l);
+        s.last_number = 9;
+        open_gen(&gen, &s);
         CHECK_EQ(flake_gen_node(&gen), l->node_bits ? a_node : UINT64_MAX);
         uint64_t keys[4];
         memcpy(keys, source.given, sizeof keys);
@@ -328,12 +331,13 @@ TEST(an_id_is_what_keys_time_and_ticket_make_it) {
 TEST(without_random_bytes_no_generator_begins) {
     EACH_LAYOUT(l) {
         flake128 id;
-        open_one(l);
+        setup s = usual(l);
+        open_gen(&gen, &s);
         source.fails = true;
-        CHECK_EQ(flake_init(&gen, gens_node, &options, NULL), FLAKE_IO);
+        CHECK_EQ(flake_init(&gen, s.node, &s.options, NULL), FLAKE_IO);
         CHECK_EQ(flake128_next(&gen, &id), FLAKE_INVALID);
-        options.layout = flake_layout_boundary; /* which needs none */
-        CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, a_node), &options, NULL), FLAKE_OK);
+        s.options.layout = flake_layout_boundary; /* which needs none */
+        CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, a_node), &s.options, NULL), FLAKE_OK);
     }
 }
 
@@ -344,9 +348,9 @@ static bool tail_key_is(uint64_t key0, uint64_t key1) {
 
 TEST(the_tails_key_is_new_each_second) {
     const int64_t second = T / 1024 * 1024 + 1024; /* one begins */
-    begin(&flake_layout_uuid7);
+    setup s = usual(&flake_layout_uuid7);
     clock_at(second);
-    open_gen(&gen);
+    open_gen(&gen, &s);
     (void)drawn(&gen);
     unsigned calls = source.calls;
     for (int64_t i = 0; i < 10; i++) {
@@ -370,7 +374,7 @@ TEST(the_tails_key_is_new_each_second) {
 }
 
 TEST(a_renewal_that_fails_keeps_the_key_until_the_next) {
-    open_one(&flake_layout_uuid7);
+    open_usual(&gen, &flake_layout_uuid7);
     flake128 last = drawn(&gen);
     const uint64_t key0 = source.given[0], key1 = source.given[1];
     const unsigned calls = source.calls;
@@ -394,10 +398,10 @@ TEST(counters_begin_at_random_in_any_ms) {
     for (size_t i = 0; i < sizeof round_ms / sizeof *round_ms; i++) {
         uint64_t any = 0;
         for (int k = 0; k < 8; k++) {
-            begin(&flake_layout_uuid7);
+            setup s = usual(&flake_layout_uuid7);
             source.seed += (uint64_t)k;
             clock_at(round_ms[i]);
-            open_gen(&gen);
+            open_gen(&gen, &s);
             any |= counter_of(drawn(&gen));
         }
         CHECK(any > 1 << 24);
@@ -445,25 +449,25 @@ TEST(an_init_refuses_what_its_layout_cannot_have) {
         for (int i = 0; i < 13; i++) {
             flake_why why;
             flake128 id;
-            begin(l);
+            setup s = usual(l);
             switch (i) {
-            case 0: options.layout.unit_ms = 10; break;
-            case 1: options.layout.seq_bits = 15; break;
-            case 2: options.layout.epoch_ms = 1577836800000; break;
-            case 3: options.layout.gap_bit = 1; break;
-            case 4: options.layout.format = FLAKE_I_ULID + 1; break;
-            case 5: gens_node = flake_node_fixed(NULL, l->node_bits ? UINT64_C(1) << 48 : 0); break;
-            case 6: gens_node = l->node_bits ? flake_node_none() : flake_node_gated(&gate, 0); break;
-            case 7: memset(&gens_node, 0, sizeof gens_node); break;
-            case 8: options.seq_scatter = true; break;
-            case 9: options.seq_max = 65536; break;
-            case 10: options.horizon_ms = 1; break;
+            case 0: s.options.layout.unit_ms = 10; break;
+            case 1: s.options.layout.seq_bits = 15; break;
+            case 2: s.options.layout.epoch_ms = 1577836800000; break;
+            case 3: s.options.layout.gap_bit = 1; break;
+            case 4: s.options.layout.format = FLAKE_I_ULID + 1; break;
+            case 5: s.node = flake_node_fixed(NULL, l->node_bits ? UINT64_C(1) << 48 : 0); break;
+            case 6: s.node = l->node_bits ? flake_node_none() : flake_node_gated(&gate, 0); break;
+            case 7: memset(&s.node, 0, sizeof s.node); break;
+            case 8: s.options.seq_scatter = true; break;
+            case 9: s.options.seq_max = 65536; break;
+            case 10: s.options.horizon_ms = 1; break;
             /* UUIDs and ULIDs without a node have no horizon: they are not claimed */
-            case 11: gens_node = flake_node_fixed("/tmp", 0); break;
-            default: gens_node = flake_node_any("/tmp", 0, 9); break;
+            case 11: s.node = flake_node_fixed("/tmp", 0); break;
+            default: s.node = flake_node_any("/tmp", 0, 9); break;
             }
             if (i >= 11 && l->node_bits) continue;
-            CHECK_EQ(flake_init(&gen, gens_node, &options, &why),
+            CHECK_EQ(flake_init(&gen, s.node, &s.options, &why),
                      i == 5 && l->node_bits ? FLAKE_NODE_RANGE : FLAKE_INVALID);
             CHECK(strstr(why.text, named[i]) != NULL);
             FAILS(flake128_next(&gen, &id), FLAKE_INVALID, id);
