@@ -56,17 +56,15 @@ void finish(benchmark::State &state, const bench_row *row) {
         state.counters["ids"] = static_cast<double>(r.ids);
         state.counters["duplicates"] = static_cast<double>(r.duplicates);
         if (r.duplicates)
-            std::fprintf(stderr, "%s, %d threads: %llu of %llu ids are duplicates\n", row->name,
-                         state.threads(), static_cast<unsigned long long>(r.duplicates),
-                         static_cast<unsigned long long>(r.ids));
+            std::fprintf(stderr, "%s, %d threads: %llu of %llu ids are duplicates\n", row->name, state.threads(),
+                         static_cast<unsigned long long>(r.duplicates), static_cast<unsigned long long>(r.ids));
     }
     if (has_order) {
         state.counters["falls"] = static_cast<double>(r.falls);
         state.counters["falls_across"] = static_cast<double>(r.falls_across);
     }
     if (!row->saturates && state.threads() > 1)
-        state.counters["alone"] =
-            static_cast<double>(r.alone) / static_cast<double>(state.iterations());
+        state.counters["alone"] = static_cast<double>(r.alone) / static_cast<double>(state.iterations());
     state.SetLabel(row->floor);
 }
 
@@ -74,8 +72,7 @@ void finish(benchmark::State &state, const bench_row *row) {
 // outnumber cores, some bursts overlap and most don't: there the mean counts.
 double typical(std::vector<double> &of, unsigned threads) {
     if (of.empty()) return 0;
-    if (threads > bench_cores())
-        return std::accumulate(of.begin(), of.end(), 0.0) / static_cast<double>(of.size());
+    if (threads > bench_cores()) return std::accumulate(of.begin(), of.end(), 0.0) / static_cast<double>(of.size());
     const auto at = of.begin() + static_cast<std::ptrdiff_t>(of.size() / 2);
     std::nth_element(of.begin(), at, of.end());
     return *at;
@@ -125,8 +122,7 @@ void add(const bench_row *row) {
     const double seconds = seconds_of("BENCH_SECONDS", 0.02);
     for (int threads : {1, 2, 4, 8, 64}) {
         if (threads > 1 && !bench_in_crowds(row, static_cast<unsigned>(threads))) continue;
-        const size_t bursts =
-            row->saturates ? 1 : bench_bursts(row, static_cast<unsigned>(threads), seconds);
+        const size_t bursts = row->saturates ? 1 : bench_bursts(row, static_cast<unsigned>(threads), seconds);
         benchmark::RegisterBenchmark(row->name, run, row)
             ->UseManualTime()
             ->Iterations(static_cast<benchmark::IterationCount>(bursts))
@@ -150,9 +146,8 @@ void describe() {
         benchmark::AddCustomContext("kernel", std::string(system.sysname) + " " + system.release +
                                                   " " + system.machine);
     benchmark::AddCustomContext("processor", first_line("/proc/cpuinfo", "model name"));
-    benchmark::AddCustomContext(
-        "clock_source",
-        first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", ""));
+    benchmark::AddCustomContext("clock_source",
+                                first_line("/sys/devices/system/clocksource/clocksource0/current_clocksource", ""));
     benchmark::AddCustomContext("compiler", bench_compiler());
     benchmark::AddCustomContext("flags", BENCH_FLAGS);
     benchmark::AddCustomContext("cores", std::to_string(bench_cores()));
@@ -209,8 +204,7 @@ int main(int argc, char **argv) {
         std::fprintf(stderr, "FAILED: %s\n", why);
         return 1;
     }
-    std::thread([] {
-    }).join(); // glibc's mutex uses no locked instruction before the first thread is started
+    std::thread([] {}).join(); // glibc's mutex uses no locked instruction before the first thread is started
     for (size_t i = 0; i < bench_rows(); i++) {
         const bench_row *row = bench_row_at(i);
         if (!is_left_out(row)) add(row);

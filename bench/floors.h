@@ -1,32 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
- * Lower bounds for the cost of an ID: the steps of a draw, with the same dependences. A word counts
- * in ns, so that no step divides: the unit is 2^20 ns, and its tickets are the numbers from its start
- * on. A CAS or a store writes the next ticket, or the start of the reading's unit if that is later,
- * so it depends on reading and word. A fetch-and-add writes no time; there reading and word decide
- * whether it may add. */
+ * Lower bounds for the cost of an ID: the steps of a draw, with the same dependences. A word counts in ns, so that no
+ * step divides: the unit is 2^20 ns, and its tickets are the numbers from its start on. A CAS or a store writes the
+ * next ticket, or the start of the reading's unit if that is later, so it depends on reading and word. A fetch-and-add
+ * writes no time; there reading and word decide whether it may add. */
 #ifndef BENCH_FLOORS_H
 #define BENCH_FLOORS_H
 
 #include <stdatomic.h>
 #include <stdint.h>
 
-static inline uint64_t start_of_unit(int64_t now_ns) {
-    return (uint64_t)now_ns & ~(((uint64_t)1 << 20) - 1);
-}
+static inline uint64_t start_of_unit(int64_t now_ns) { return (uint64_t)now_ns & ~(((uint64_t)1 << 20) - 1); }
 
 /* In a unit that is known already. */
 static inline uint64_t start_of_ms(uint64_t ms) { return ms << 20; }
 
-static inline uint64_t next_place(uint64_t seen, uint64_t start) {
-    return seen + 1 < start ? start : seen + 1;
-}
+static inline uint64_t next_place(uint64_t seen, uint64_t start) { return seen + 1 < start ? start : seen + 1; }
 
 static inline uint64_t by_cas_from(_Atomic(uint64_t) *word, uint64_t start) {
     uint64_t seen = atomic_load_explicit(word, memory_order_relaxed), next;
     do next = next_place(seen, start);
-    while (!atomic_compare_exchange_weak_explicit(word, &seen, next, memory_order_relaxed,
-                                                  memory_order_relaxed));
+    while (!atomic_compare_exchange_weak_explicit(word, &seen, next, memory_order_relaxed, memory_order_relaxed));
     return next;
 }
 

@@ -201,9 +201,8 @@ static bool begin(void) {
     const flake_node node = PART == FULL ? flake_node_none() : flake_node_fixed(NULL, 0);
     flake_options o = {0}, s = {0};
     move_clock(1767225600000);
-    o.layout = PART == FULL ? flake_layout_of(44, 0, 20, 0)
-                            : flake_layout_of(36, 4, 24, guard_clock_ms - 1000);
-    o.clock.kind = s.clock.kind = PART == COARSE ? FLAKE_CLOCK_COARSE
+    o.layout = PART == FULL ? flake_layout_of(44, 0, 20, 0) : flake_layout_of(36, 4, 24, guard_clock_ms - 1000);
+    o.clock.kind = s.clock.kind = PART == COARSE                      ? FLAKE_CLOCK_COARSE
                                   : PART == FAST || PART == NEW_UNITS ? FLAKE_CLOCK_FAST
                                                                       : FLAKE_CLOCK_EXACT;
     o.start_this_unit = s.start_this_unit = true; /* no path waits */
@@ -261,14 +260,11 @@ const guard_part PART_NUMBER(PART, WAY) = {begin, run, list};
 
 #if PART == USUAL && WAY == 0
 int main(int argc, char **argv) {
-    static const guard_part *const parts[] = {&part_00, &part_01, &part_02, &part_10,
-                                              &part_11, &part_12, &part_20, &part_21,
-                                              &part_22, &part_30, &part_31, &part_32,
-                                              &part_40, &part_50};
+    static const guard_part *const parts[] = {&part_00, &part_01, &part_02, &part_10, &part_11, &part_12, &part_20,
+                                              &part_21, &part_22, &part_30, &part_31, &part_32, &part_40, &part_50};
     if (argc > 1 && strcmp(argv[1], "--key") == 0) {
 #if defined(__clang__)
-        (void)printf("clang-%d.%d.%d-%s\n", __clang_major__, __clang_minor__, __clang_patchlevel__,
-                     MACHINE);
+        (void)printf("clang-%d.%d.%d-%s\n", __clang_major__, __clang_minor__, __clang_patchlevel__, MACHINE);
 #else
         (void)printf("gcc-%d.%d.%d-%s\n", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__, MACHINE);
 #endif

@@ -50,9 +50,7 @@ const char *peer_boost_version(void) { return ""; }
 #endif
 
 #ifdef HAS_BOOST_V7
-bool peer_boost_uuid_v7(unsigned, void *out, size_t n) {
-    return boost_uuids<boost::uuids::time_generator_v7>(out, n);
-}
+bool peer_boost_uuid_v7(unsigned, void *out, size_t n) { return boost_uuids<boost::uuids::time_generator_v7>(out, n); }
 bool peer_has_boost_v7(void) { return true; }
 #else
 bool peer_boost_uuid_v7(unsigned, void *, size_t) { return false; }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * scale [SECONDS]   measures on 1, 2, 4 ... all cores, unpinned and each thread on a core of its own, what one ID costs one
- * core, from one word, lanes, shards and batches. It prints tables, then the same as data for a plot. Static, so that it
- * runs on a machine that cannot build it. SECONDS of each figure, by default 0.02.
+ * scale [SECONDS]   measures on 1, 2, 4 ... all cores, unpinned and each thread on a core of its own, what one ID costs
+ * one core, from one word, lanes, shards and batches. It prints tables, then the same as data for a plot. Static, so
+ * that it runs on a machine that cannot build it. SECONDS of each figure, by default 0.02.
  */
 #define _GNU_SOURCE /* CPU_SET */
 #include "shim.h"
@@ -79,7 +79,8 @@ static figure measure(const bench_row *row, unsigned threads, bool is_pinned, do
         sum_s += jobs[i].s_per_id;
     }
     const bench_result result = bench_end(row);
-    figure f = {sum_s / threads / (double)bench_burst_size(row, threads) * 1e9, (double)result.alone / (double)jobs[0].bursts};
+    figure f = {sum_s / threads / (double)bench_burst_size(row, threads) * 1e9,
+                (double)result.alone / (double)jobs[0].bursts};
     if (result.why || result.duplicates) {
         fprintf(stderr, "FAILED: %s\n", result.why ? result.why : row->name);
         f.ns = 0;
@@ -118,8 +119,10 @@ int main(int argc, char **argv) {
     columns[n_columns++] = cores;
     for (int is_pinned = 0; is_pinned < 2; is_pinned++)
         for (size_t i = 0; well && i < n_names; i++)
-            for (unsigned c = 0; c < n_columns; c++)
-                well &= (figures[is_pinned][i][c] = measure(bench_row_named(names[i]), columns[c], is_pinned, seconds)).ns > 0;
+            for (unsigned c = 0; c < n_columns; c++) {
+                figures[is_pinned][i][c] = measure(bench_row_named(names[i]), columns[c], is_pinned, seconds);
+                well &= figures[is_pinned][i][c].ns > 0;
+            }
     print_machine();
     print_table(0);
     print_table(1);

@@ -42,7 +42,8 @@ enum {
     paced_ids = 32768,     /* of all threads, in one unit of 65,536 */
     slow_burst_ids = 256,  /* of peers that take a microsecond */
     uuid_burst_ids = 1024, /* in no order, so that each takes memory */
-    rival_ids = 64
+    rival_ids = 64,
+    sno_unit_ns = 4000000
 };
 
 /* ---- clocks ---- */
@@ -103,9 +104,7 @@ unsigned bench_cores(void) {
 
 static _Atomic(uint64_t) floor_word;
 
-static struct own_word {
-    _Alignas(128) _Atomic(uint64_t) word;
-} own_words[most];
+static struct own_word { _Alignas(128) _Atomic(uint64_t) word; } own_words[most];
 
 #define FLOOR(name, value) EACH(name, uint64_t, DONE(ids[i] = (value)))
 FLOOR(floor_cas, cas_increment(&floor_word))
@@ -240,8 +239,8 @@ BEGIN(ulid_ids, begin_flake128(flake_layout_ulid, FLAKE_CLOCK_EXACT))
 BEGIN(mutex_roomy, begin_mutex(roomy()))
 BEGIN(mutex_idgen, begin_mutex(flake_layout_idgen))
 /* Generators that read a clock. */
-#define GENERATORS_BY(clock, KIND)                                              \
-    BEGIN(roomy_##clock, begin_flake(threads, roomy(), FLAKE_CLOCK_##KIND))     \
+#define GENERATORS_BY(clock, KIND)                                                     \
+    BEGIN(roomy_##clock, begin_flake(threads, roomy(), FLAKE_CLOCK_##KIND))            \
     BEGIN(flake128_##clock, begin_flake128(flake_layout_boundary, FLAKE_CLOCK_##KIND)) \
     BEGIN(sno_##clock, begin_sno(threads, FLAKE_CLOCK_##KIND))
 GENERATORS_BY(exact, EXACT)
@@ -276,8 +275,8 @@ EACH_AT(sno_shard_try_at_1, sno_id, sno_try_at(&sno_shards[thread], meta, now_ns
 
 /* The call takes `size` IDs. */
 #define BATCH(name, type, n, call) BURST(name##_##n, type, n, enum { size = n }, (call) == FLAKE_OK)
-#define BATCHES(name, type, call)                              \
-    BATCH(name, type, 1, call) BATCH(name, type, 16, call)     \
+#define BATCHES(name, type, call)                          \
+    BATCH(name, type, 1, call) BATCH(name, type, 16, call) \
     BATCH(name, type, 256, call) BATCH(name, type, 4096, call)
 BATCHES(flake_batch, uint64_t, flake_next_n(&flakes, ids + i, size))
 BATCHES(lanes_batch, uint64_t, flake_next_n(&laned_flakes, ids + i, size))
@@ -316,9 +315,7 @@ EACH(uuid7_h_mutex, flake128, uuid7_from_shared(ids[i].bytes))
 #endif
 
 #ifdef HAS_ULID_C
-static struct own_ulids {
-    _Alignas(128) struct ulid_generator of_thread;
-} own_ulids[most];
+static struct own_ulids { _Alignas(128) struct ulid_generator of_thread; } own_ulids[most];
 
 static bool begin_ulid_c(unsigned threads) {
     for (unsigned i = 0; i < threads; i++)
@@ -458,102 +455,104 @@ BEGIN(sno_texts, begin_day(threads) && encode_1(0, day_texts, text_ids))
 
 /* UUIDs and ULIDs, one at a time and many; the parsed ones are of the day's IDs. */
 #define ID_TEXTS(form, size)                                                                               \
-    EACH(to_##form, char, DONE(flake128_to_##form(&day_flakes128[i], ids + (size)*i)))                      \
+    EACH(to_##form, char, DONE(flake128_to_##form(&day_flakes128[i], ids + (size)*i)))                     \
     AT_ONCE(to_##form##_n, DONE(flake128_to_##form##_n(day_flakes128, n, (char *)out)))                    \
     EACH(from_##form, flake128, flake128_from_##form(day_texts + (size)*i, (size)-1, &ids[i]) == FLAKE_OK) \
     AT_ONCE(from_##form##_n, flake128_from_##form##_n(day_texts, n, (flake128 *)out) == FLAKE_OK)          \
     CHECK_TEXTS(form, flake128, flake128_from_##form(texts + (size)*i, (size)-1, &id),                     \
-                flake128_compare(&id, &day_flakes128[i]) == 0)                                               \
+                flake128_compare(&id, &day_flakes128[i]) == 0)                                             \
     BEGIN(form, begin_day(threads) && to_##form(0, day_texts, text_ids))
 ID_TEXTS(uuid, 37)
 ID_TEXTS(ulid, 27)
 
-/* ---- rows ---- */
+/* ---- rows ----
+ *
+ * A row has a name, its floor, what begins it, its burst, and then fields by name. These are the fields that rows have
+ * in common. */
 
-#define ROOMY_CAP    ((double)(1 << 24) * 1e3)
-#define IDGEN_CAP    4096e3
-#define SNO_CAP      (65536 * 250.0)
-#define WIDE_CAP     65536e3
-#define SNO_UNIT_NS  4000000
-#define WIDE_UNIT_NS 1000000
+#define EXACT   .clock = FLAKE_CLOCK_EXACT
+#define IDS_64  .key = key_of_64, .id_size = 8
+#define IDS_80  .key = key_of_80, .id_size = 10
+#define IDS_128 .key = key_of_128, .id_size = 16
+#define UUIDS   .key = key_of_uuid, .id_size = uuid_text
+#define ULIDS   .key = key_of_ulid, .id_size = ulid_text
+/* How many IDs a second the layout has; PACED: so few that there is one burst a unit. */
+#define ROOMY      .cap = (double)(1 << 24) * 1e3
+#define IDGEN      .cap = 4096e3
+#define SNO        .cap = 65536 * 250.0
+#define WIDE       .cap = 65536e3
+#define PACED_SNO  SNO, .unit_ns = sno_unit_ns
+#define PACED_WIDE WIDE, .unit_ns = 1000000
+/* Bursts of one thread, with one ID a call, and such that are also measured with more threads. */
+#define ALONE(ids)  .burst = ids, .at_once = 1
+#define CROWDS(ids) ALONE(ids), .crowds = true
 
-#define ROW(...) \
-    { __VA_ARGS__ }
-#define FLOOR_ROW(name, draw, key, crowds) \
-    ROW("floor/" name, "", begin_nothing, draw, key, NULL, 8, burst_ids, 0, FLAKE_CLOCK_EXACT, 0, crowds, false, 1, any_order)
-#define SHARED_FLOOR_ROW(name, draw) FLOOR_ROW(name, draw, key_of_64, true)
-#define OWN_FLOOR_ROW(name, draw)    FLOOR_ROW(name, draw, NULL, true)
-#define CLOCK_ROWS(clock)                                                                                \
-    FLOOR_ROW(#clock, floor_##clock, NULL, false), SHARED_FLOOR_ROW(#clock "_cas", floor_##clock##_cas), \
-        SHARED_FLOOR_ROW(#clock "_fetch_add", floor_##clock##_add),                                      \
-        OWN_FLOOR_ROW(#clock "_own_cas", floor_##clock##_own_cas),                                       \
-        OWN_FLOOR_ROW(#clock "_store", floor_##clock##_store)
-#define MEMSET_ROW(size)                                                                                           \
-    ROW("floor/memset_" #size, "", begin_nothing, floor_memset_##size, NULL, NULL, size, batch_burst_ids, 0, FLAKE_CLOCK_EXACT, 0, \
-        false, false, 1, any_order)
+#define ROW(name, floor, begin, draw, ...) \
+    { name, floor, begin, draw, EXACT, __VA_ARGS__ }
+#define SINGLE_ROW(name, floor, begin, draw, ...) ROW(name, floor, begin, draw, CROWDS(burst_ids), __VA_ARGS__)
+#define FAST_ROW(name, floor, begin, draw, ids, ...) \
+    { name, floor, begin, draw, .clock = FLAKE_CLOCK_FAST, CROWDS(ids), __VA_ARGS__ }
+#define COARSE_ROW(name, floor, begin, draw, ids, ...) \
+    { name, floor, begin, draw, .clock = FLAKE_CLOCK_COARSE, CROWDS(ids), __VA_ARGS__ }
 /* A row for each clock; `floor` and `begin` without the clock's name. */
-#define ROWS_BY_CLOCK(ROW_OF, name, floor, begin, draw)                     \
-    ROW_OF(name, "floor/exact_" floor, begin##_exact, draw, EXACT),         \
-        ROW_OF(name "_coarse", "floor/coarse_" floor, begin##_coarse, draw, COARSE), \
-        ROW_OF(name "_fast", "floor/counter_" floor, begin##_fast, draw, FAST)
-#define FLAKE_ROW(name, floor, begin, draw, KIND)                                                                  \
-    ROW("flake/" name, floor, begin, draw, key_of_64, NULL, 8, burst_ids, ROOMY_CAP, FLAKE_CLOCK_##KIND, 0, true,  \
-        false, 1, any_order)
-#define FLAKE_ROWS(name, floor, draw) ROWS_BY_CLOCK(FLAKE_ROW, name, floor, begin_roomy, draw)
-#define SNO_ROW(name, floor, begin, draw, KIND)                                                                    \
-    ROW("sno/" name, floor, begin, draw, key_of_80, NULL, 10, burst_ids, SNO_CAP, FLAKE_CLOCK_##KIND, SNO_UNIT_NS, \
-        true, false, 1, any_order)
-#define SNO_ROWS(name, floor, draw) ROWS_BY_CLOCK(SNO_ROW, name, floor, begin_sno, draw)
-/* IDs of 128 bits, or their texts. */
-#define FORM_ROW(name, floor, begin, draw, KIND, key, bytes, burst, order)                                             \
-    ROW(name, floor, begin, draw, key, NULL, bytes, burst, WIDE_CAP, FLAKE_CLOCK_##KIND, WIDE_UNIT_NS, true, false, 1, \
-        order)
-#define WIDE_ROW(name, floor, begin, draw, KIND) \
-    FORM_ROW("flake128/" name, floor, begin, draw, KIND, key_of_128, 16, burst_ids, any_order)
-#define WIDE_ROWS(name, floor, draw) ROWS_BY_CLOCK(WIDE_ROW, name, floor, begin_flake128, draw)
-#define UUID_ROW(name, floor, begin, draw, order) \
-    FORM_ROW("flake128/" name, floor, begin, draw, EXACT, key_of_128, 16, uuid_burst_ids, order)
-#define DEFAULT_ROW(name, draw, key, bytes) \
-    FORM_ROW("flake/" name, "floor/exact_fetch_add", begin_nothing, draw, FAST, key, bytes, uuid_burst_ids, rising)
-#define FLAKE_BATCH_ROWS(name, floor, draw) \
-    BATCH_ROWS(name, floor, begin_roomy_exact, draw, key_of_64, 8, ROOMY_CAP, 0, any_order)
+#define ROWS_BY_CLOCK(name, floor, begin, draw, ...)                                                     \
+    SINGLE_ROW(name, "floor/exact_" floor, begin##_exact, draw, __VA_ARGS__),                            \
+        COARSE_ROW(name "_coarse", "floor/coarse_" floor, begin##_coarse, draw, burst_ids, __VA_ARGS__), \
+        FAST_ROW(name "_fast", "floor/counter_" floor, begin##_fast, draw, burst_ids, __VA_ARGS__)
+#define BATCH_ROW(name, floor, begin, draw, n, bytes, ...)                              \
+    ROW(name "/batch_" #n, floor " / " #n " + floor/memset_" #bytes, begin, draw##_##n, \
+        .burst = batch_burst_ids, .at_once = n, .crowds = n == 16 || n == 4096, .id_size = bytes, __VA_ARGS__)
+#define BATCH_ROWS(name, floor, begin, draw, bytes, ...)              \
+    BATCH_ROW(name, floor, begin, draw, 1, bytes, __VA_ARGS__),       \
+        BATCH_ROW(name, floor, begin, draw, 16, bytes, __VA_ARGS__),  \
+        BATCH_ROW(name, floor, begin, draw, 256, bytes, __VA_ARGS__), \
+        BATCH_ROW(name, floor, begin, draw, 4096, bytes, __VA_ARGS__)
+#define FLAKE_BATCH_ROWS(name, floor, draw) BATCH_ROWS(name, floor, begin_roomy_exact, draw, 8, .key = key_of_64, ROOMY)
 #define SNO_BATCH_ROWS(name, floor, draw) \
-    BATCH_ROWS(name, floor, begin_sno_exact, draw, key_of_80, 10, SNO_CAP, SNO_UNIT_NS, any_order)
-#define WIDE_BATCH_ROWS(name, floor, begin, draw, order) \
-    BATCH_ROWS(name, floor, begin, draw, key_of_128, 16, WIDE_CAP, WIDE_UNIT_NS, order)
-#define BATCH_ROWS(name, floor, begin, draw, key, bytes, cap, unit_ns, order)             \
-    BATCH_ROW(name, floor, begin, draw, 1, key, bytes, cap, unit_ns, false, order),       \
-        BATCH_ROW(name, floor, begin, draw, 16, key, bytes, cap, unit_ns, true, order),   \
-        BATCH_ROW(name, floor, begin, draw, 256, key, bytes, cap, unit_ns, false, order), \
-        BATCH_ROW(name, floor, begin, draw, 4096, key, bytes, cap, unit_ns, true, order)
-#define BATCH_ROW(name, floor, begin, draw, n, key, bytes, cap, unit_ns, crowds, order)                   \
-    ROW(name "/batch_" #n, floor " / " #n " + floor/memset_" #bytes, begin, draw##_##n, key, NULL, bytes, \
-        batch_burst_ids, cap, FLAKE_CLOCK_EXACT, unit_ns, crowds, false, n, order)
-#define NEW_UNIT_ROW(header, name, floor, key, bytes)                                                                 \
-    ROW(#header "/" #name "_new_unit", "floor/" floor, begin_new_units, new_unit_##header##_##name, key, NULL, bytes, \
-        burst_ids, 0, FLAKE_CLOCK_EXACT, 0, false, false, 1, any_order)
-#define NEW_UNIT_ROWS(header, key, bytes)                                      \
-    NEW_UNIT_ROW(header, next, "leaping_cas", key, bytes),                     \
-        NEW_UNIT_ROW(header, try_at, "given_leaping_cas", key, bytes),         \
-        NEW_UNIT_ROW(header, shard_next, "leaping_store", key, bytes),         \
-        NEW_UNIT_ROW(header, shard_try_at, "given_leaping_store", key, bytes), \
-        NEW_UNIT_ROW(header, lanes_next, "leaping_cas", key, bytes)
-#define TEXT_ROW(name, floor, begin, draw, check, bytes) \
-    ROW(name, floor, begin, draw, NULL, check, bytes, text_ids, 0, FLAKE_CLOCK_EXACT, 0, false, false, 1, any_order)
-#define FLAKE_TEXT_ROWS(form)                                                                           \
-    TEXT_ROW("flake/format_" #form, "floor/copy", begin_day, format_##form, check_##form, text_stride), \
-        TEXT_ROW("flake/parse_" #form, "floor/copy", begin_##form, parse_##form, check_day_flakes, 8)
-#define ID_TEXT_ROWS(form, size)                                                                            \
-    TEXT_ROW("flake128/to_" #form, "floor/copy", begin_day, to_##form, check_##form, size),                 \
-        TEXT_ROW("flake128/to_" #form "_n", "floor/copy", begin_day, to_##form##_n, check_##form, size),    \
-        TEXT_ROW("flake128/from_" #form, "floor/copy", begin_##form, from_##form, check_day_flakes128, 16), \
-        TEXT_ROW("flake128/from_" #form "_n", "floor/copy", begin_##form, from_##form##_n, check_day_flakes128, 16)
-#define PEER_ROW(name, floor, begin, draw, key, bytes, burst, cap, order) \
-    ROW("peer/" name, floor, begin, draw, key, NULL, bytes, burst, cap, FLAKE_CLOCK_EXACT, 0, true, false, 1, order)
-#define SLOW_PEER_ROW(name, draw, order) \
-    PEER_ROW(name, "floor/exact_fetch_add", begin_nothing, draw, key_of_128, 16, slow_burst_ids, 0, order)
-#define SATURATION_ROW(name, begin, draw, n, key, bytes, cap) \
-    ROW("saturation/" name, "", begin, draw, key, NULL, bytes, n == 1 ? 16 : n, cap, FLAKE_CLOCK_EXACT, 0, true, true, n, any_order)
+    BATCH_ROWS(name, floor, begin_sno_exact, draw, 10, .key = key_of_80, PACED_SNO)
+#define WIDE_BATCH_ROWS(name, floor, begin, draw, in_order) \
+    BATCH_ROWS(name, floor, begin, draw, 16, .key = key_of_128, PACED_WIDE, .order = in_order)
+#define NEW_UNIT_ROW(header, call, floor, ...)                                                                        \
+    ROW(#header "/" #call "_new_unit", "floor/" floor, begin_new_units, new_unit_##header##_##call, ALONE(burst_ids), \
+        __VA_ARGS__)
+#define NEW_UNIT_ROWS(header, ...)                                              \
+    NEW_UNIT_ROW(header, next, "leaping_cas", __VA_ARGS__),                     \
+        NEW_UNIT_ROW(header, try_at, "given_leaping_cas", __VA_ARGS__),         \
+        NEW_UNIT_ROW(header, shard_next, "leaping_store", __VA_ARGS__),         \
+        NEW_UNIT_ROW(header, shard_try_at, "given_leaping_store", __VA_ARGS__), \
+        NEW_UNIT_ROW(header, lanes_next, "leaping_cas", __VA_ARGS__)
+
+#define FLOOR_ROW(name, draw, ...) \
+    ROW("floor/" name, "", begin_nothing, draw, .id_size = 8, ALONE(burst_ids), __VA_ARGS__)
+#define SHARED_FLOOR_ROW(name, draw) FLOOR_ROW(name, draw, .key = key_of_64, .crowds = true)
+#define OWN_FLOOR_ROW(name, draw)    FLOOR_ROW(name, draw, .crowds = true)
+#define CLOCK_ROWS(clock)                                                                                \
+    FLOOR_ROW(#clock, floor_##clock, .key = NULL), SHARED_FLOOR_ROW(#clock "_cas", floor_##clock##_cas), \
+        SHARED_FLOOR_ROW(#clock "_fetch_add", floor_##clock##_add),                                      \
+        OWN_FLOOR_ROW(#clock "_own_cas", floor_##clock##_own_cas), OWN_FLOOR_ROW(#clock "_store", floor_##clock##_store)
+#define MEMSET_ROW(size) \
+    ROW("floor/memset_" #size, "", begin_nothing, floor_memset_##size, .id_size = size, ALONE(batch_burst_ids))
+#define TEXT_ROW(name, begin, draw, is_right, bytes) \
+    ROW(name, "floor/copy", begin, draw, .check = is_right, .id_size = bytes, ALONE(text_ids))
+#define FLAKE_TEXT_ROWS(form)                                                             \
+    TEXT_ROW("flake/format_" #form, begin_day, format_##form, check_##form, text_stride), \
+        TEXT_ROW("flake/parse_" #form, begin_##form, parse_##form, check_day_flakes, 8)
+#define ID_TEXT_ROWS(form, size)                                                              \
+    TEXT_ROW("flake128/to_" #form, begin_day, to_##form, check_##form, size),                 \
+        TEXT_ROW("flake128/to_" #form "_n", begin_day, to_##form##_n, check_##form, size),    \
+        TEXT_ROW("flake128/from_" #form, begin_##form, from_##form, check_day_flakes128, 16), \
+        TEXT_ROW("flake128/from_" #form "_n", begin_##form, from_##form##_n, check_day_flakes128, 16)
+/* In a process that has drawn before, these read the fast clock. */
+#define DEFAULT_ROW(name, draw, ...)                                                                  \
+    FAST_ROW("flake/" name, "floor/exact_fetch_add", begin_nothing, draw, uuid_burst_ids, PACED_WIDE, \
+             .order = rising, __VA_ARGS__)
+#define UUID_ROW(name, floor, begin, draw, in_order) \
+    ROW("flake128/" name, floor, begin, draw, IDS_128, PACED_WIDE, CROWDS(uuid_burst_ids), .order = in_order)
+#define SLOW_PEER_ROW(name, draw, in_order) \
+    ROW("peer/" name, "floor/exact_fetch_add", begin_nothing, draw, IDS_128, CROWDS(slow_burst_ids), .order = in_order)
+#define SATURATION_ROW(name, begin, draw, n, ...)                                                    \
+    ROW("saturation/" name, "", begin, draw, .burst = n == 1 ? 16 : n, .at_once = n, .crowds = true, \
+        .saturates = true, __VA_ARGS__)
 
 static const bench_row rows[] = {
     SHARED_FLOOR_ROW("cas", floor_cas),
@@ -564,49 +563,50 @@ static const bench_row rows[] = {
     CLOCK_ROWS(counter),
     SHARED_FLOOR_ROW("given_cas", floor_given_cas),
     OWN_FLOOR_ROW("given_store", floor_given_store),
-    FLOOR_ROW("leaping_cas", floor_leaping_cas, key_of_64, false),
-    FLOOR_ROW("leaping_store", floor_leaping_store, NULL, false),
-    FLOOR_ROW("given_leaping_cas", floor_given_leaping_cas, key_of_64, false),
-    FLOOR_ROW("given_leaping_store", floor_given_leaping_store, NULL, false),
+    FLOOR_ROW("leaping_cas", floor_leaping_cas, .key = key_of_64),
+    FLOOR_ROW("leaping_store", floor_leaping_store, .key = NULL),
+    FLOOR_ROW("given_leaping_cas", floor_given_leaping_cas, .key = key_of_64),
+    FLOOR_ROW("given_leaping_store", floor_given_leaping_store, .key = NULL),
     MEMSET_ROW(8),
     MEMSET_ROW(10),
     MEMSET_ROW(16),
-    TEXT_ROW("floor/copy", "", begin_day, floor_copy, NULL, text_stride),
+    ROW("floor/copy", "", begin_day, floor_copy, .id_size = text_stride, ALONE(text_ids)),
 
-    FLAKE_ROWS("next", "fetch_add", flake_next_1),
-    FLAKE_ROW("try", "floor/exact_cas", begin_roomy_exact, flake_try_1, EXACT),
-    FLAKE_ROW("try_at", "floor/given_cas", begin_roomy_exact, flake_try_at_1, EXACT),
-    FLAKE_ROWS("shard_next", "store", shard_next_1),
-    FLAKE_ROW("shard_try_at", "floor/given_store", begin_roomy_exact, shard_try_at_1, EXACT),
-    FLAKE_ROWS("lanes_next", "own_cas", lanes_next_1),
+    ROWS_BY_CLOCK("flake/next", "fetch_add", begin_roomy, flake_next_1, IDS_64, ROOMY),
+    SINGLE_ROW("flake/try", "floor/exact_cas", begin_roomy_exact, flake_try_1, IDS_64, ROOMY),
+    SINGLE_ROW("flake/try_at", "floor/given_cas", begin_roomy_exact, flake_try_at_1, IDS_64, ROOMY),
+    ROWS_BY_CLOCK("flake/shard_next", "store", begin_roomy, shard_next_1, IDS_64, ROOMY),
+    SINGLE_ROW("flake/shard_try_at", "floor/given_store", begin_roomy_exact, shard_try_at_1, IDS_64, ROOMY),
+    ROWS_BY_CLOCK("flake/lanes_next", "own_cas", begin_roomy, lanes_next_1, IDS_64, ROOMY),
     FLAKE_BATCH_ROWS("flake/lanes", "floor/exact_own_cas", lanes_batch),
-    FLAKE_ROW("prefetch_1024", "floor/store + floor/exact_cas / 1024", begin_roomy_exact, prefetch_1, EXACT),
-    NEW_UNIT_ROWS(flake, key_of_64, 8),
+    SINGLE_ROW("flake/prefetch_1024", "floor/store + floor/exact_cas / 1024", begin_roomy_exact, prefetch_1, IDS_64,
+               ROOMY),
+    NEW_UNIT_ROWS(flake, IDS_64),
     FLAKE_BATCH_ROWS("flake", "floor/exact_cas", flake_batch),
     FLAKE_BATCH_ROWS("flake/shard", "floor/exact_store", shard_batch),
 
-    SNO_ROWS("next", "fetch_add", sno_next_1),
-    SNO_ROW("try", "floor/exact_cas", begin_sno_exact, sno_try_1, EXACT),
-    SNO_ROW("generate", "floor/exact_fetch_add", begin_nothing, sno_generate_1, EXACT),
-    SNO_ROW("try_at", "floor/given_cas", begin_sno_exact, sno_try_at_1, EXACT),
-    SNO_ROWS("lanes_next", "own_cas", sno_lanes_next_1),
+    ROWS_BY_CLOCK("sno/next", "fetch_add", begin_sno, sno_next_1, IDS_80, PACED_SNO),
+    SINGLE_ROW("sno/try", "floor/exact_cas", begin_sno_exact, sno_try_1, IDS_80, PACED_SNO),
+    SINGLE_ROW("sno/generate", "floor/exact_fetch_add", begin_nothing, sno_generate_1, IDS_80, PACED_SNO),
+    SINGLE_ROW("sno/try_at", "floor/given_cas", begin_sno_exact, sno_try_at_1, IDS_80, PACED_SNO),
+    ROWS_BY_CLOCK("sno/lanes_next", "own_cas", begin_sno, sno_lanes_next_1, IDS_80, PACED_SNO),
     SNO_BATCH_ROWS("sno/lanes", "floor/exact_own_cas", sno_lanes_batch),
-    SNO_ROWS("shard_next", "store", sno_shard_next_1),
-    SNO_ROW("shard_try_at", "floor/given_store", begin_sno_exact, sno_shard_try_at_1, EXACT),
-    NEW_UNIT_ROWS(sno, key_of_80, 10),
+    ROWS_BY_CLOCK("sno/shard_next", "store", begin_sno, sno_shard_next_1, IDS_80, PACED_SNO),
+    SINGLE_ROW("sno/shard_try_at", "floor/given_store", begin_sno_exact, sno_shard_try_at_1, IDS_80, PACED_SNO),
+    NEW_UNIT_ROWS(sno, IDS_80),
     SNO_BATCH_ROWS("sno", "floor/exact_cas", sno_batch),
     SNO_BATCH_ROWS("sno/shard", "floor/exact_store", sno_shard_batch),
 
-    WIDE_ROWS("next", "fetch_add", flake128_next_1),
-    WIDE_ROWS("lanes_next", "own_cas", flake128_lanes_next_1),
+    ROWS_BY_CLOCK("flake128/next", "fetch_add", begin_flake128, flake128_next_1, IDS_128, PACED_WIDE),
+    ROWS_BY_CLOCK("flake128/lanes_next", "own_cas", begin_flake128, flake128_lanes_next_1, IDS_128, PACED_WIDE),
     WIDE_BATCH_ROWS("flake128/lanes", "floor/exact_own_cas", begin_flake128_exact, flake128_lanes_batch, any_order),
-    WIDE_ROW("try_at", "floor/given_cas", begin_flake128_exact, flake128_try_at_1, EXACT),
+    SINGLE_ROW("flake128/try_at", "floor/given_cas", begin_flake128_exact, flake128_try_at_1, IDS_128, PACED_WIDE),
     WIDE_BATCH_ROWS("flake128", "floor/exact_cas", begin_flake128_exact, flake128_batch, any_order),
 
-    DEFAULT_ROW("uuid7_bytes", uuid7_bytes_1, key_of_128, 16),
-    DEFAULT_ROW("uuid7", uuid7_1, key_of_uuid, uuid_text),
-    DEFAULT_ROW("ulid_bytes", ulid_bytes_1, key_of_128, 16),
-    DEFAULT_ROW("ulid", ulid_1, key_of_ulid, ulid_text),
+    DEFAULT_ROW("uuid7_bytes", uuid7_bytes_1, IDS_128),
+    DEFAULT_ROW("uuid7", uuid7_1, UUIDS),
+    DEFAULT_ROW("ulid_bytes", ulid_bytes_1, IDS_128),
+    DEFAULT_ROW("ulid", ulid_1, ULIDS),
     UUID_ROW("uuid7_next", "floor/exact_fetch_add", begin_uuid7_ids, flake128_next_1, rising),
     UUID_ROW("uuid8_next", "floor/exact_fetch_add", begin_uuid8_ids, flake128_next_1, rising),
     UUID_ROW("ulid_next", "floor/exact_fetch_add", begin_ulid_ids, flake128_next_1, rising),
@@ -618,20 +618,19 @@ static const bench_row rows[] = {
     FLAKE_TEXT_ROWS(base32),
     FLAKE_TEXT_ROWS(base58),
     FLAKE_TEXT_ROWS(base62),
-    TEXT_ROW("flake128/format_base62", "floor/copy", begin_128, format128, check_format128, text_stride),
-    TEXT_ROW("flake128/parse_base62", "floor/copy", begin_128, parse128, check_day_flakes128, 16),
+    TEXT_ROW("flake128/format_base62", begin_128, format128, check_format128, text_stride),
+    TEXT_ROW("flake128/parse_base62", begin_128, parse128, check_day_flakes128, 16),
     ID_TEXT_ROWS(uuid, 37),
     ID_TEXT_ROWS(ulid, 27),
-    TEXT_ROW("sno/encode", "floor/copy", begin_day, encode_1, check_encode, 16),
-    TEXT_ROW("sno/encode_n", "floor/copy", begin_day, encode_n, check_encode, 16),
-    TEXT_ROW("sno/decode", "floor/copy", begin_sno_texts, decode_1, check_day_snos, 10),
-    TEXT_ROW("sno/decode_n", "floor/copy", begin_sno_texts, decode_n, check_day_snos, 10),
-    TEXT_ROW("peer/snprintf_dec", "floor/copy", begin_day, printf_dec, check_dec, text_stride),
-    TEXT_ROW("peer/strtoull_dec", "floor/copy", begin_dec, strtoull_dec, check_day_flakes, 8),
+    TEXT_ROW("sno/encode", begin_day, encode_1, check_encode, 16),
+    TEXT_ROW("sno/encode_n", begin_day, encode_n, check_encode, 16),
+    TEXT_ROW("sno/decode", begin_sno_texts, decode_1, check_day_snos, 10),
+    TEXT_ROW("sno/decode_n", begin_sno_texts, decode_n, check_day_snos, 10),
+    TEXT_ROW("peer/snprintf_dec", begin_day, printf_dec, check_dec, text_stride),
+    TEXT_ROW("peer/strtoull_dec", begin_dec, strtoull_dec, check_day_flakes, 8),
 
-    PEER_ROW("atomic_counter", "floor/fetch_add", begin_nothing, peer_counter, key_of_64, 8, burst_ids, 0, any_order),
-    PEER_ROW("mutex_snowflake", "floor/exact_fetch_add", begin_mutex_roomy, mutex_1, key_of_64, 8, burst_ids, ROOMY_CAP,
-             any_order),
+    SINGLE_ROW("peer/atomic_counter", "floor/fetch_add", begin_nothing, peer_counter, IDS_64),
+    SINGLE_ROW("peer/mutex_snowflake", "floor/exact_fetch_add", begin_mutex_roomy, mutex_1, IDS_64, ROOMY),
 #ifdef HAS_LIBUUID
     SLOW_PEER_ROW("libuuid_v1", libuuid_v1, any_order),
     SLOW_PEER_ROW("libuuid_v4", libuuid_v4, order_told),
@@ -643,24 +642,24 @@ static const bench_row rows[] = {
     SLOW_PEER_ROW("uuid7_h_mutex", uuid7_h_mutex, order_told),
 #endif
 #ifdef HAS_ULID_C
-    PEER_ROW("ulid_c", "floor/coarse_store", begin_ulid_c, ulid_c, key_of_ulid, ulid_text, uuid_burst_ids, 0, order_told),
+    ROW("peer/ulid_c", "floor/coarse_store", begin_ulid_c, ulid_c, ULIDS, CROWDS(uuid_burst_ids), .order = order_told),
 #endif
 #ifdef HAS_YITTER
-    FORM_ROW("peer/yitter", "floor/exact_fetch_add", begin_yitter, yitter, EXACT, key_of_64, 8, slow_burst_ids, any_order),
+    ROW("peer/yitter", "floor/exact_fetch_add", begin_yitter, yitter, IDS_64, PACED_WIDE, CROWDS(slow_burst_ids)),
 #endif
     SLOW_PEER_ROW("boost_uuid_v4", peer_boost_uuid_v4, order_told),
     SLOW_PEER_ROW("boost_uuid_v7", peer_boost_uuid_v7, order_told),
-    PEER_ROW("uuid_v4", "", begin_nothing, peer_uuid_v4, key_of_uuid, uuid_text, uuid_burst_ids, 0, any_order),
+    ROW("peer/uuid_v4", "", begin_nothing, peer_uuid_v4, UUIDS, CROWDS(uuid_burst_ids)),
 
-    SATURATION_ROW("flake/next", begin_idgen, flake_next_1, 1, key_of_64, 8, IDGEN_CAP),
-    SATURATION_ROW("flake/shard_next", begin_idgen, shard_next_1, 1, key_of_64, 8, IDGEN_CAP),
-    SATURATION_ROW("flake/lanes_next", begin_idgen, lanes_next_1, 1, key_of_64, 8, IDGEN_CAP),
-    SATURATION_ROW("sno/lanes_next", begin_sno_exact, sno_lanes_next_1, 1, key_of_80, 10, SNO_CAP),
-    SATURATION_ROW("sno/next", begin_sno_exact, sno_next_1, 1, key_of_80, 10, SNO_CAP),
-    SATURATION_ROW("sno/shard_next", begin_sno_exact, sno_shard_next_1, 1, key_of_80, 10, SNO_CAP),
-    SATURATION_ROW("flake/batch_4096", begin_idgen, flake_batch_4096, 4096, key_of_64, 8, IDGEN_CAP),
-    SATURATION_ROW("flake128/batch_4096", begin_flake128_exact, flake128_batch_4096, 4096, key_of_128, 16, WIDE_CAP),
-    SATURATION_ROW("peer/mutex_snowflake", begin_mutex_idgen, mutex_1, 1, key_of_64, 8, IDGEN_CAP),
+    SATURATION_ROW("flake/next", begin_idgen, flake_next_1, 1, IDS_64, IDGEN),
+    SATURATION_ROW("flake/shard_next", begin_idgen, shard_next_1, 1, IDS_64, IDGEN),
+    SATURATION_ROW("flake/lanes_next", begin_idgen, lanes_next_1, 1, IDS_64, IDGEN),
+    SATURATION_ROW("sno/lanes_next", begin_sno_exact, sno_lanes_next_1, 1, IDS_80, SNO),
+    SATURATION_ROW("sno/next", begin_sno_exact, sno_next_1, 1, IDS_80, SNO),
+    SATURATION_ROW("sno/shard_next", begin_sno_exact, sno_shard_next_1, 1, IDS_80, SNO),
+    SATURATION_ROW("flake/batch_4096", begin_idgen, flake_batch_4096, 4096, IDS_64, IDGEN),
+    SATURATION_ROW("flake128/batch_4096", begin_flake128_exact, flake128_batch_4096, 4096, IDS_128, WIDE),
+    SATURATION_ROW("peer/mutex_snowflake", begin_mutex_idgen, mutex_1, 1, IDS_64, IDGEN),
 };
 
 /* ---- rows that fail, to test the reports ---- */
@@ -690,19 +689,17 @@ static bool trial_falls_across(unsigned thread, void *out, size_t n) {
     return true;
 }
 
-#define TRIAL_ROW(name, draw) TRIAL_ROW_OF(name, begin_nothing, draw, false, any_order)
-#define TRIAL_ROW_OF(name, begin, draw, crowds, order) \
-    { name, "", begin, draw, key_of_64, NULL, 8, slow_burst_ids, 0, FLAKE_CLOCK_EXACT, 0, crowds, false, 1, order }
+#define TRIAL_ROW(name, begin, draw, ...) ROW(name, "", begin, draw, IDS_64, ALONE(slow_burst_ids), __VA_ARGS__)
 
 static const bench_row trials[] = {
-    TRIAL_ROW("peer/trial_repeats", trial_repeats),
-    TRIAL_ROW("peer/trial_fails", trial_fails),
-    TRIAL_ROW("peer/trial_dies", trial_dies),
-    TRIAL_ROW("trial/repeats", trial_repeats),
-    TRIAL_ROW_OF("peer/trial_falls", begin_nothing, trial_falls, true, order_told),
-    TRIAL_ROW_OF("peer/trial_falls_across", begin_falls_across, trial_falls_across, true, order_told),
-    TRIAL_ROW_OF("trial/falls", begin_nothing, trial_falls, false, rising_in_a_thread),
-    TRIAL_ROW_OF("trial/falls_across", begin_falls_across, trial_falls_across, true, rising),
+    TRIAL_ROW("peer/trial_repeats", begin_nothing, trial_repeats, .order = any_order),
+    TRIAL_ROW("peer/trial_fails", begin_nothing, trial_fails, .order = any_order),
+    TRIAL_ROW("peer/trial_dies", begin_nothing, trial_dies, .order = any_order),
+    TRIAL_ROW("trial/repeats", begin_nothing, trial_repeats, .order = any_order),
+    TRIAL_ROW("peer/trial_falls", begin_nothing, trial_falls, .crowds = true, .order = order_told),
+    TRIAL_ROW("peer/trial_falls_across", begin_falls_across, trial_falls_across, .crowds = true, .order = order_told),
+    TRIAL_ROW("trial/falls", begin_nothing, trial_falls, .order = rising_in_a_thread),
+    TRIAL_ROW("trial/falls_across", begin_falls_across, trial_falls_across, .crowds = true, .order = rising),
 };
 
 enum { n_rows = sizeof rows / sizeof *rows, n_trials = sizeof trials / sizeof *trials };
@@ -772,8 +769,7 @@ static void unique_clear(unique_ids *u) { u->n = u->ids = 0; }
 
 static int by_id(const void *of, const void *other) {
     const unique_run *a = (const unique_run *)of, *b = (const unique_run *)other;
-    return a->high != b->high ? (a->high > b->high) - (a->high < b->high)
-                              : (a->low > b->low) - (a->low < b->low);
+    return a->high != b->high ? (a->high > b->high) - (a->high < b->high) : (a->low > b->low) - (a->low < b->low);
 }
 
 static uint64_t unique_duplicates(const unique_ids *of_thread, unsigned threads) {
@@ -991,8 +987,7 @@ static void keep(const bench_row *r, worker *w, size_t n) {
  * after call A is less than the number before call B, all IDs of A must be less than those of B. */
 
 static numbered_call *next_call(worker *w) {
-    w->calls =
-        (numbered_call *)with_room(w->calls, w->n_calls, &w->room_for_calls, sizeof *w->calls);
+    w->calls = (numbered_call *)with_room(w->calls, w->n_calls, &w->room_for_calls, sizeof *w->calls);
     return &w->calls[w->n_calls++];
 }
 
@@ -1167,8 +1162,7 @@ static bool counts_as_known(const bench_row *r, const struct known_case *c) {
     for (unsigned i = 0; i < crew; i++) unique_clear(&workers[i].kept);
     for (unsigned run = 0; run < 4; run++) {
         for (uint32_t i = 0; i < c->runs[run][2]; i++) known_id(r, c->runs[run][1] + i, out, i);
-        for (uint32_t i = 0; i < c->runs[run][2]; i++)
-            unique_add(&workers[c->runs[run][0]].kept, r->key(out, i));
+        for (uint32_t i = 0; i < c->runs[run][2]; i++) unique_add(&workers[c->runs[run][0]].kept, r->key(out, i));
     }
     return duplicates_of_crew() == c->duplicates;
 }
@@ -1265,8 +1259,8 @@ void bench_saturate(const bench_row *r, unsigned thread, double seconds) {
     bool well = true;
 
     if (thread == 0) { /* or the window would have one unit more than its length */
-        const int64_t unit = exact_ns() / SNO_UNIT_NS;
-        while (exact_ns() / SNO_UNIT_NS == unit) {
+        const int64_t unit = exact_ns() / sno_unit_ns;
+        while (exact_ns() / sno_unit_ns == unit) {
         }
     }
     meet();

@@ -94,11 +94,10 @@ unsigned bench_cores(void);
  * the other rows would make these slower. */
 bool begin_new_units(unsigned threads);
 typedef bool new_unit_draw(unsigned thread, void *out, size_t n);
-new_unit_draw floor_leaping_cas, floor_leaping_store, floor_given_leaping_cas,
-    floor_given_leaping_store, new_unit_flake_next, new_unit_flake_try_at,
-    new_unit_flake_shard_next, new_unit_flake_shard_try_at, new_unit_flake_lanes_next,
-    new_unit_sno_next, new_unit_sno_try_at, new_unit_sno_shard_next, new_unit_sno_shard_try_at,
-    new_unit_sno_lanes_next;
+new_unit_draw floor_leaping_cas, floor_leaping_store, floor_given_leaping_cas, floor_given_leaping_store,
+    new_unit_flake_next, new_unit_flake_try_at, new_unit_flake_shard_next, new_unit_flake_shard_try_at,
+    new_unit_flake_lanes_next, new_unit_sno_next, new_unit_sno_try_at, new_unit_sno_shard_next,
+    new_unit_sno_shard_try_at, new_unit_sno_lanes_next;
 
 /* Peers in C++: bursts of them, and whether they are built in. */
 bool peer_counter(unsigned thread, void *out, size_t n);

@@ -89,24 +89,21 @@ static void campaign_set(const struct campaign_option *o, const char *value) {
     char what[96], *end = NULL;
     const bool is_number = *value == '.' || (*value >= '0' && *value <= '9');
 #ifdef FUZZ_LIBFUZZER
-    if (o->is_libfuzzers)
-        campaign_usage("libFuzzer takes -max_total_time=, -runs=, -seed= and files, not", o->name);
+    if (o->is_libfuzzers) campaign_usage("libFuzzer takes -max_total_time=, -runs=, -seed= and files, not", o->name);
 #endif
     if (o->text) *o->text = value;
     else if (o->number) {
         errno = 0;
         *o->number = strtoull(value, &end, 10);
         if (is_number && end != value && !*end && !errno && *o->number >= o->least) return;
-        (void)snprintf(what, sizeof what,
-                       "%s must be a number from %" PRIu64 " to %" PRIu64 ", not", o->name,
-                       o->least, UINT64_MAX);
+        (void)snprintf(what, sizeof what, "%s must be a number from %" PRIu64 " to %" PRIu64 ", not", o->name, o->least,
+                       UINT64_MAX);
         campaign_usage(what, value);
     } else {
         const double time = strtod(value, &end), most = 1e6 * 3600 / o->unit_s;
         campaign.seconds = time * o->unit_s;
         if (is_number && !*end && time > 0 && time <= most) return;
-        (void)snprintf(what, sizeof what, "%s must be above 0 and at most %.0f, not", o->name,
-                       most);
+        (void)snprintf(what, sizeof what, "%s must be above 0 and at most %.0f, not", o->name, most);
         campaign_usage(what, value);
     }
 }
@@ -125,8 +122,7 @@ static void campaign_take_mine(char *words, size_t room) {
 static void campaign_add_words(const char *name, size_t length, const char *value) {
     char word[32] = "";
     const size_t size = strlen(campaign.words), room = sizeof campaign.words - size;
-    for (size_t i = 0; i < length && i + 1 < sizeof word; i++)
-        word[i] = (char)(name[i] == '-' ? '_' : name[i]);
+    for (size_t i = 0; i < length && i + 1 < sizeof word; i++) word[i] = (char)(name[i] == '-' ? '_' : name[i]);
 #ifdef CAMPAIGN_LAYOUT
     if (!strcmp(word, "layout") && !strcmp(value, "mine")) {
         campaign_take_mine(campaign.words + size, room);
@@ -208,13 +204,11 @@ static void campaign_configure(void) {
     if (hex && (strlen(hex) % 2 || hex[strspn(hex, "0123456789abcdefABCDEF")]))
         campaign_usage("--replay must be an input in hex, two digits a byte, not", hex);
     campaign_is_sno = !strcmp(campaign.header, "sno");
-    if (!campaign_is_sno && strcmp(campaign.header, "flake") != 0)
-        campaign_usage("no such header:", campaign.header);
+    if (!campaign_is_sno && strcmp(campaign.header, "flake") != 0) campaign_usage("no such header:", campaign.header);
     if ((campaign_is_sno ? sno_config_parse(campaign.words, &config, &pool, &why)
                          : flake_config_parse(campaign.words, &config, &why)) != FLAKE_OK)
         campaign_usage(campaign_is_sno ? "sno.h rejects this:" : "flake.h rejects this:", why.text);
-    if (config.node.dir || o->lane_count || o->single_thread || o->start_this_unit ||
-        o->after_unix_ms || o->clock.kind)
+    if (config.node.dir || o->lane_count || o->single_thread || o->start_this_unit || o->after_unix_ms || o->clock.kind)
         campaign_usage("the campaign cannot use a directory, lanes, single_thread, start_this_unit, "
                        "after_unix_ms and clock:",
                        campaign.words);
@@ -252,9 +246,7 @@ static void campaign_tell_configuration(void) {
            o ? o->max_ahead_ms : 0, campaign.clock);
 }
 
-static void campaign_summary(void) {
-    printf("%" PRIu64 " inputs, %" PRIu64 " IDs", fuzz_inputs, fuzz_ids);
-}
+static void campaign_summary(void) { printf("%" PRIu64 " inputs, %" PRIu64 " IDs", fuzz_inputs, fuzz_ids); }
 
 #ifdef FUZZ_LIBFUZZER
 FUZZ_C int LLVMFuzzerInitialize(int *argc, char ***argv);
@@ -288,8 +280,7 @@ FUZZ_C void __sanitizer_cov_8bit_counters_init(uint8_t *begin, uint8_t *end);
 void __sanitizer_cov_8bit_counters_init(uint8_t *begin, uint8_t *end) {
     campaign_counters = begin;
     campaign_counters_size = (size_t)(end - begin);
-    if (campaign_counters_size > campaign_most_counters)
-        campaign_counters_size = campaign_most_counters;
+    if (campaign_counters_size > campaign_most_counters) campaign_counters_size = campaign_most_counters;
 }
 #elif defined(__GNUC__) && __GNUC__ >= 12
 FUZZ_C void __sanitizer_cov_trace_pc(void);
@@ -333,9 +324,7 @@ static campaign_input campaign_kept[campaign_most_kept], campaign_next;
 static size_t campaign_kept_size;
 static uint64_t campaign_random;
 
-static size_t campaign_pick(size_t bound) {
-    return (size_t)random_below(&campaign_random, bound ? bound : 1);
-}
+static size_t campaign_pick(size_t bound) { return (size_t)random_below(&campaign_random, bound ? bound : 1); }
 
 static void campaign_fresh(campaign_input *in) {
     in->size = 1 + campaign_pick(campaign_pick(4) ? 80 : campaign_longest);
@@ -430,17 +419,14 @@ static void campaign_run(void) {
     double passed_s = 0, shown_s = 0;
     campaign_heed(SIGINT);
     campaign_heed(SIGTERM);
-    while (!campaign_signal &&
-           (campaign.inputs ? fuzz_inputs < campaign.inputs : passed_s < campaign.seconds)) {
+    while (!campaign_signal && (campaign.inputs ? fuzz_inputs < campaign.inputs : passed_s < campaign.seconds)) {
         if (!campaign_kept_size || !campaign_pick(16)) campaign_fresh(&campaign_next);
         else {
             campaign_next = campaign_kept[campaign_pick(campaign_kept_size)];
-            for (size_t edits = 1 + campaign_pick(6); edits; edits--)
-                campaign_mutate(&campaign_next);
+            for (size_t edits = 1 + campaign_pick(6); edits; edits--) campaign_mutate(&campaign_next);
         }
         campaign_play(campaign_next.bytes, campaign_next.size);
-        if (campaign_is_news() || (!campaign_edges && !campaign_pick(16)))
-            campaign_keep(&campaign_next);
+        if (campaign_is_news() || (!campaign_edges && !campaign_pick(16))) campaign_keep(&campaign_next);
         if (fuzz_inputs % 64) continue;
         passed_s = CAMPAIGN_NOW_S() - begin_s;
         if (passed_s < shown_s + 60) continue;

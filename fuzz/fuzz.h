@@ -46,9 +46,8 @@ FUZZ_NORETURN static void fuzz_fail(const char *what, int64_t got, int64_t wante
     char failure[256];
     (void)fflush(stdout);
     (void)snprintf(failure, sizeof failure,
-                   "step %u, %s: %s is %" PRId64 " (%016" PRIx64 "), not %" PRId64 " (%016" PRIx64
-                   ")",
-                   fuzz_step, fuzz_call, what, got, (uint64_t)got, wanted, (uint64_t)wanted);
+                   "step %u, %s: %s is %" PRId64 " (%016" PRIx64 "), not %" PRId64 " (%016" PRIx64 ")", fuzz_step,
+                   fuzz_call, what, got, (uint64_t)got, wanted, (uint64_t)wanted);
     if (fuzz_instead) fuzz_instead(failure);
     (void)fprintf(stderr, "\nFAIL %s\ninput ", failure);
     for (size_t i = 0; i < fuzz_input_size; i++) (void)fprintf(stderr, "%02x", fuzz_input[i]);
@@ -153,8 +152,7 @@ static inline void fuzz_clock_begin(int64_t true_ns) {
 
 static inline int64_t fuzz_read(void *user) {
     (void)user;
-    if (check_turn_number() >= 1000000)
-        fuzz_fail("clock readings of one call", check_turns, 1000000);
+    if (check_turn_number() >= 1000000) fuzz_fail("clock readings of one call", check_turns, 1000000);
     return fuzz_reading_ns;
 }
 
@@ -184,9 +182,7 @@ static inline void fuzz_back_to(const fuzz_moment *then) {
 }
 
 /* It follows the clock, also backwards, as another processor's counter might. */
-static inline uint64_t fuzz_counter(void) {
-    return fuzz_counts ? (uint64_t)fuzz_reading_ns * 3 : 0;
-}
+static inline uint64_t fuzz_counter(void) { return fuzz_counts ? (uint64_t)fuzz_reading_ns * 3 : 0; }
 
 #define FLAKE_CLOCK_NS(kind) fuzz_read_system((kind) == FLAKE_CLOCK_COARSE)
 #define FLAKE_CLOCK_SLACK_NS fuzz_slack_ns
@@ -212,9 +208,7 @@ static inline int64_t fuzz_way(int64_t from, int64_t to) {
     return to - from;
 }
 
-static inline int64_t fuzz_end_ns(const oracle *o) {
-    return oracle_start_ns(o, o->last_unit) + o->unit_ms * FUZZ_MS;
-}
+static inline int64_t fuzz_end_ns(const oracle *o) { return oracle_start_ns(o, o->last_unit) + o->unit_ms * FUZZ_MS; }
 
 static inline int64_t fuzz_move_ns(const oracle *o, unsigned may) {
     const int64_t unit_ns = o->unit_ms * FUZZ_MS, now_ns = script_now.now_ns;
@@ -264,8 +258,7 @@ static inline void fuzz_set_sleep(const oracle *o, unsigned may) {
     if (may & FUZZ_SHORT && (choice & 3) == 2) script_now.per_sleep = (choice >> 3) * grain_ns;
     if (may & FUZZ_JUMP && choice & 4) {
         const int64_t by_ns = (int64_t)fuzz_below(256) * (unit_ns / 8);
-        script_now.jump_to_ns =
-            script_sum(script_now.now_ns, choice & 128 && may & FUZZ_BACK ? -by_ns : by_ns);
+        script_now.jump_to_ns = script_sum(script_now.now_ns, choice & 128 && may & FUZZ_BACK ? -by_ns : by_ns);
     }
     if (script_now.per_sleep >= 0) {
         script_now.now_ns -= script_now.now_ns % grain_ns;
@@ -277,14 +270,12 @@ static inline void fuzz_move_clock(const oracle *o, unsigned may) {
     int64_t by_ns = fuzz_move_ns(o, may);
     if (by_ns < 0 && !(may & FUZZ_BACK)) by_ns = 0;
     const int64_t to_ns = script_sum(script_now.now_ns, by_ns);
-    if (may & FUZZ_OUTSIDE || (to_ns >= oracle_start_ns(o, 0) && to_ns < fuzz_end_ns(o)))
-        script_now.now_ns = to_ns;
+    if (may & FUZZ_OUTSIDE || (to_ns >= oracle_start_ns(o, 0) && to_ns < fuzz_end_ns(o))) script_now.now_ns = to_ns;
     fuzz_set_sleep(o, may);
     fuzz_read_anew();
     if (fuzz_traced)
-        printf("  clock %+" PRId64 " ns = %" PRId64 " ns, per sleep %" PRId64
-               ", next sleep to %" PRId64 "\n",
-               by_ns, fuzz_reading_ns, script_now.per_sleep, script_now.jump_to_ns);
+        printf("  clock %+" PRId64 " ns = %" PRId64 " ns, per sleep %" PRId64 ", next sleep to %" PRId64 "\n", by_ns,
+               fuzz_reading_ns, script_now.per_sleep, script_now.jump_to_ns);
 }
 
 /* A time of the oracle's range: the first, the last, or between. */
@@ -294,8 +285,7 @@ static inline void fuzz_start_clock(const oracle *o) {
     if (choice & 1) unit += o->last_unit / 2;
     if (choice & 2) unit = unit % 64 < o->last_unit ? o->last_unit - unit % 64 : o->last_unit;
     if (unit > o->last_unit) unit = o->last_unit;
-    fuzz_clock_begin(oracle_start_ns(o, unit) +
-                     (int64_t)(choice >> 2) * (o->unit_ms * FUZZ_MS / 64));
+    fuzz_clock_begin(oracle_start_ns(o, unit) + (int64_t)(choice >> 2) * (o->unit_ms * FUZZ_MS / 64));
 }
 
 /* ---- the set of all IDs of one input ---- */

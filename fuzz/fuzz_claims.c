@@ -33,8 +33,7 @@ static char *claims_text(const char *right, size_t *n) {
             const size_t few = 1 + (size_t)edit / 8, less = few < length - at ? few : length - at;
             memmove(room + at, room + at + less, length - at - less);
             length -= less;
-        } else if (at < length)
-            room[at] = (char)(edit & 4 ? room[at] ^ 1 << edit / 32 : fuzz_byte());
+        } else if (at < length) room[at] = (char)(edit & 4 ? room[at] ^ 1 << edit / 32 : fuzz_byte());
     }
     char *text = (char *)exactly(length);
     memcpy(text, room, length);
@@ -82,12 +81,10 @@ static bool claims_string(void) {
         }
         if (claims_eat('u')) {
             for (unsigned i = 0; i < 4; i++, claims_at++)
-                if (claims_at == claims_end || !*claims_at ||
-                    !strchr("0123456789abcdefABCDEF", *claims_at))
+                if (claims_at == claims_end || !*claims_at || !strchr("0123456789abcdefABCDEF", *claims_at))
                     return false;
         } else {
-            if (claims_at == claims_end || !*claims_at || !strchr("\"\\/bfnrt", *claims_at))
-                return false;
+            if (claims_at == claims_end || !*claims_at || !strchr("\"\\/bfnrt", *claims_at)) return false;
             claims_at++;
         }
     }
@@ -114,8 +111,7 @@ static int claims_value(unsigned depth) {
     const int me = claims_used++;
     claims_node *node = &claims_nodes[me];
     int *link = &node->first;
-    if (depth > claims_depth || claims_at == claims_end || me >= claims_most_nodes - 1)
-        return claims_wrong;
+    if (depth > claims_depth || claims_at == claims_end || me >= claims_most_nodes - 1) return claims_wrong;
     node->at = claims_at;
     node->first = node->next = claims_none;
     const char c = *claims_at, closing = c == '{' ? '}' : ']';
@@ -210,15 +206,13 @@ static int64_t claims_whole(int at) {
 
 /* ---- base64 ---- */
 
-static const char claims_digits64[] =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+static const char claims_digits64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 static void claims_to_64(const uint8_t *bytes, size_t n, char *out) {
     size_t at = 0;
     for (size_t bit = 0; bit < 8 * n; bit += 6) {
         unsigned value = 0;
-        for (size_t i = bit; i < bit + 6; i++)
-            value = value << 1 | (i < 8 * n ? bytes[i / 8] >> (7 - i % 8) & 1u : 0u);
+        for (size_t i = bit; i < bit + 6; i++) value = value << 1 | (i < 8 * n ? bytes[i / 8] >> (7 - i % 8) & 1u : 0u);
         out[at++] = claims_digits64[value];
     }
     while (at % 4) out[at++] = '=';
@@ -275,14 +269,12 @@ static const char *const claims_answers[] = {
     "{" CLAIMS_HEADER ",\"succeeded\":true,\"responses\":[{\"response_put\":{}}]}",
     "{" CLAIMS_HEADER ",\"responses\":[{\"response_range\":{" CLAIMS_HEADER "," CLAIMS_KVS
     "}},{\"response_range\":{" CLAIMS_HEADER "}}]}",
-    "{" CLAIMS_HEADER ",\"responses\":[{\"response_range\":{" CLAIMS_HEADER
-    "}},{\"response_range\":{" CLAIMS_HEADER "," CLAIMS_KVS "}}]}",
-    "{" CLAIMS_HEADER "," CLAIMS_HORIZON "}",
-    "{\"result\":{" CLAIMS_HEADER ",\"ID\":\"77\",\"TTL\":\"10\"}}",
+    "{" CLAIMS_HEADER ",\"responses\":[{\"response_range\":{" CLAIMS_HEADER "}},{\"response_range\":{" CLAIMS_HEADER
+    "," CLAIMS_KVS "}}]}",
+    "{" CLAIMS_HEADER "," CLAIMS_HORIZON "}", "{\"result\":{" CLAIMS_HEADER ",\"ID\":\"77\",\"TTL\":\"10\"}}",
     "{\"error\":{\"grpc_code\":5,\"message\":\"etcdserver: \\u00e9\\\"\",\"n\":[-1.5e+3,null]}}",
     /* values just within a bound, and just outside */
-    " [ [ [ [ [ [ [ [ [ [ [ [ [ [ [ 1 , false ] ] ] ] ] ] ] ] ] ] ] ] ] ] ] ",
-    "[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]",
+    " [ [ [ [ [ [ [ [ [ [ [ [ [ [ [ 1 , false ] ] ] ] ] ] ] ] ] ] ] ] ] ] ] ", "[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]",
     "{\"result\":{" CLAIMS_HEADER ",\"ID\":\"77\",\"TTL\":\"2147483648\"}}",
     "[9223372036854775807,9223372036854775808,\"9223372036854775809\",-0,0.5]"};
 static const char claims_key64[] = "L3AvMTI=", claims_prefix[] = "/p/";
@@ -294,8 +286,7 @@ static const char *claims_value_of(int range, char value[1100]) {
     if (claims_member(range, "header") < 0) return NULL;
     const int kvs = claims_member(range, "kvs");
     const bool is_list = kvs >= 0 && (*claims_nodes[kvs].at == '[' || *claims_nodes[kvs].at == '{');
-    for (int kv = is_list ? claims_nodes[kvs].first : claims_none; kv >= 0;
-         kv = claims_nodes[kv].next) {
+    for (int kv = is_list ? claims_nodes[kvs].first : claims_none; kv >= 0; kv = claims_nodes[kv].next) {
         const int n = claims_plain(claims_member(kv, "key"), key);
         if (n < 0) return NULL;
         if (n != (int)strlen(claims_key64) || memcmp(key, claims_key64, (size_t)n) != 0) continue;
@@ -356,13 +347,11 @@ static void claims_check_numbers(int root, flake_i_json v, bool horizons) {
     static const uint64_t firsts[] = {0, 3, 60, (UINT64_C(1) << 48) - 100};
     static flake_i_etcd_numbers got, wanted;
     const int kvs = claims_member(root, "kvs");
-    bool makes_sense =
-        claims_member(root, "header") >= 0 && (kvs < 0 || *claims_nodes[kvs].at == '[');
+    bool makes_sense = claims_member(root, "header") >= 0 && (kvs < 0 || *claims_nodes[kvs].at == '[');
     memset(&got, 0, sizeof got);
     memset(&wanted, 0, sizeof wanted);
     got.first = wanted.first = firsts[fuzz_byte() % 4];
-    for (int kv = makes_sense ? claims_first(kvs) : claims_none; kv >= 0 && makes_sense;
-         kv = claims_nodes[kv].next) {
+    for (int kv = makes_sense ? claims_first(kvs) : claims_none; kv >= 0 && makes_sense; kv = claims_nodes[kv].next) {
         char text[1100];
         uint8_t key[1100];
         int length = claims_plain(claims_member(kv, "key"), text);
@@ -371,9 +360,7 @@ static void claims_check_numbers(int root, flake_i_json v, bool horizons) {
         if (length < 0) continue;
         size_t n = claims_from_64(text, (size_t)length, key);
         const size_t skip = strlen(claims_prefix);
-        if (n == SIZE_MAX || n > FLAKE_I_ETCD_KEY || n < skip ||
-            memcmp(key, claims_prefix, skip) != 0)
-            continue;
+        if (n == SIZE_MAX || n > FLAKE_I_ETCD_KEY || n < skip || memcmp(key, claims_prefix, skip) != 0) continue;
         const size_t slot = claims_slot((const char *)key + skip, n - skip, wanted.first, pool);
         if (slot == SIZE_MAX) continue;
         wanted.taken[slot] = wanted.taken[slot] || !horizons;
@@ -408,11 +395,9 @@ static void claims_check_answer(void) {
         if (child < 0) fuzz_fail("values", 1, 0);
         fuzz_same("a value's start", value.at - text, claims_nodes[child].at - text);
         fuzz_same("a value's end", value.end - text, claims_nodes[child].end - text);
-        if (*v.at == '{')
-            fuzz_same("its name", name.at - 1 - text, claims_nodes[child].name - text);
+        if (*v.at == '{') fuzz_same("its name", name.at - 1 - text, claims_nodes[child].name - text);
         int64_t number = -1;
-        fuzz_same("flake_i_json_number", flake_i_json_number(value, &number),
-                  claims_whole(child) >= 0);
+        fuzz_same("flake_i_json_number", flake_i_json_number(value, &number), claims_whole(child) >= 0);
         fuzz_same("number", number, claims_whole(child));
         child = claims_nodes[child].next;
     }
@@ -443,8 +428,7 @@ static void claims_check_lists(void) {
                                         "9223372036854775807 0123456789abcdef0123456789ABCDEF 7"};
     size_t n, wanted_n = 0, got_n = 0;
     char *text = claims_text(lists[fuzz_byte() % (sizeof lists / sizeof *lists)], &n);
-    fuzz_same("flake_i_etcd_horizon_in", flake_i_etcd_horizon_in(text, n),
-              claims_horizon((const uint8_t *)text, n));
+    fuzz_same("flake_i_etcd_horizon_in", flake_i_etcd_horizon_in(text, n), claims_horizon((const uint8_t *)text, n));
     unsigned wanted[1100], got[16];
     bool right = true;
     for (size_t at = 0; right && at <= n; at++, wanted_n++) { /* up to the next comma */

@@ -19,13 +19,7 @@
 
 /* ---- a disk in memory: files with two names, and what a power cut would leave ---- */
 
-enum {
-    disk_files = 6,
-    disk_room = 8192 + 128,
-    disk_sector = 64,
-    disk_fd = 1000,
-    disk_folder = 1100
-};
+enum { disk_files = 6, disk_room = 8192 + 128, disk_sector = 64, disk_fd = 1000, disk_folder = 1100 };
 
 typedef struct disk_content {
     uint8_t bytes[disk_room];
@@ -54,9 +48,7 @@ static bool disk_ends(const char *path, const char *end) {
 }
 
 /* Its index in the list. */
-static int *disk_find(const char *path) {
-    return disk_ends(path, ".new") ? &disk_now.fresh : &disk_now.file;
-}
+static int *disk_find(const char *path) { return disk_ends(path, ".new") ? &disk_now.fresh : &disk_now.file; }
 
 static int disk_make(void) {
     int i = 0;
@@ -141,9 +133,7 @@ static int disk_stat_of(int file, struct stat *out) {
     return -1;
 }
 
-static int disk_stat(const char *path, struct stat *out) {
-    return disk_stat_of(*disk_find(path), out);
-}
+static int disk_stat(const char *path, struct stat *out) { return disk_stat_of(*disk_find(path), out); }
 
 int fsync(int fd);
 int fsync(int fd) {
@@ -238,9 +228,7 @@ static plain file_read_plainly(const uint8_t *in, size_t n) {
     return p;
 }
 
-static plain disk_read_plainly(const disk_content *file) {
-    return file_read_plainly(file->bytes, file->n);
-}
+static plain disk_read_plainly(const disk_content *file) { return file_read_plainly(file->bytes, file->n); }
 
 static void file_check_reading(const uint8_t *in, size_t n) {
     flake_i_record r;
@@ -343,8 +331,7 @@ static void record_check(void) {
     flake_i_record_put(&r, bytes);
     record_check_reading(bytes);
     if (form % 4 == 1) {
-        for (unsigned edits = 1 + fuzz_byte() % 3; edits; edits--)
-            bytes[fuzz_below(120)] = fuzz_byte();
+        for (unsigned edits = 1 + fuzz_byte() % 3; edits; edits--) bytes[fuzz_below(120)] = fuzz_byte();
         flake_i_put64(bytes + 120, record_checksum(bytes));
         record_check_reading(bytes);
     } else if (form % 4 == 2) {
@@ -363,8 +350,7 @@ static void disk_power_cut(void) {
     for (struct disk_file *f = disk_file; f < disk_file + disk_files; f++) {
         if (f->now.n != f->lasting.n && fuzz_byte() & 1) f->now.n = f->lasting.n;
         for (size_t at = 0; at < disk_room; at += disk_sector)
-            if (memcmp(f->now.bytes + at, f->lasting.bytes + at, disk_sector) != 0 &&
-                fuzz_byte() & 1)
+            if (memcmp(f->now.bytes + at, f->lasting.bytes + at, disk_sector) != 0 && fuzz_byte() & 1)
                 memcpy(f->now.bytes + at, f->lasting.bytes + at, disk_sector);
         f->lasting = f->now;
     }
@@ -378,8 +364,7 @@ static int64_t disk_least_horizon(void) {
     const plain lasting = disk_read_plainly(&f->lasting);
     spoilt = f->lasting;
     for (size_t at = 512; at < 8192; at += 4096)
-        if (memcmp(f->now.bytes + at, f->lasting.bytes + at, 128) != 0)
-            memset(spoilt.bytes + at, 0x55, 128);
+        if (memcmp(f->now.bytes + at, f->lasting.bytes + at, 128) != 0) memset(spoilt.bytes + at, 0x55, 128);
     const plain left = disk_read_plainly(&spoilt);
     if (left.status != FLAKE_OK || lasting.status != FLAKE_OK) return INT64_MIN;
     return left.horizon_ns < lasting.horizon_ns ? left.horizon_ns : lasting.horizon_ns;
@@ -437,8 +422,7 @@ static bool run_again; /* by reinit */
 
 static flake_status run_open(void) {
     const flake_options *const o = &run_options;
-    if (run_again && run_of == RUN_SNO)
-        return sno_reinit_after_fork(&run_sno, run_node, &run_pool, o, NULL);
+    if (run_again && run_of == RUN_SNO) return sno_reinit_after_fork(&run_sno, run_node, &run_pool, o, NULL);
     if (run_again) return flake_reinit_after_fork(run_shards, run_node, o, NULL);
     if (run_of == RUN_SNO) return sno_init(&run_sno, run_node, &run_pool, o, NULL);
     if (run_of == RUN_SHARDS) return flake_init_shards(run_shards, 2, run_node, o, NULL);
@@ -461,8 +445,7 @@ static void run_begin(void) {
         const flake_status status = run_open();
         run_tell("init", status);
         if (status == FLAKE_OK) break;
-        if (status == FLAKE_CLOCK_BACKWARDS && began_ns < before.written_ns)
-            run_move_clock_to(before.written_ns);
+        if (status == FLAKE_CLOCK_BACKWARDS && began_ns < before.written_ns) run_move_clock_to(before.written_ns);
         else if (status == FLAKE_CLOCK_BACKWARDS) { /* during the wait */
             fuzz_true("a wait", !run_options.no_wait && began_ns <= before.horizon_ns);
             run_move_clock_to(before.horizon_ns + 1);
@@ -511,8 +494,8 @@ static void run_end(uint8_t how) {
     }
 }
 
-/* In shared memory: the holder dies, and another process takes over. Or the machine is cloned, and the generator takes a
- * number again: the disk has one, which the clone holds until then. */
+/* In shared memory: the holder dies, and another process takes over. Or the machine is cloned, and the generator takes
+ * a number again: the disk has one, which the clone holds until then. */
 static void run_continue(uint8_t how) {
     const uint8_t *const file = disk_file[disk_now.file].now.bytes;
     flake_status status = FLAKE_INVALID;
@@ -524,8 +507,7 @@ static void run_continue(uint8_t how) {
         status = flake_take_over(run_shards, NULL);
         run_tell("take-over", status);
         const plain after = file_read_plainly(file, FLAKE_I_FILE);
-        const int64_t horizon_ns =
-            (int64_t)FLAKE_ATOMIC_LOAD(&run_shards->claim.horizon_ns, relaxed);
+        const int64_t horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&run_shards->claim.horizon_ns, relaxed);
         if (status == FLAKE_OK) {
             fuzz_true("it has the horizon", after.horizon_ns >= horizon_ns);
             fuzz_true("the clock has not passed it", after.horizon_ns >= fuzz_reading_ns);

@@ -48,8 +48,7 @@ static char *text_edited(const char *text, size_t *n) {
             memmove(room + at, room + at + 1, *n - at - 1);
             --*n;
         } else if (at < *n && edit & 4) { /* its neighbour, or one bit of it */
-            room[at] =
-                (char)(edit & 8 ? room[at] + (edit & 16 ? 1 : -1) : room[at] ^ 1 << edit / 32);
+            room[at] = (char)(edit & 8 ? room[at] + (edit & 16 ? 1 : -1) : room[at] ^ 1 << edit / 32);
         } else if (at < *n) room[at] = (char)fuzz_byte();
     }
     return text_copy(room, *n);
@@ -84,8 +83,7 @@ static void text_check_64(void) {
     flake_to_bytes(flake_from_bytes(number), out);
     fuzz_true("bytes", !memcmp(number, out, sizeof out));
     for (size_t form = 0; form < text_forms; form++)
-        for (unsigned fixed = 0; fixed < 2; fixed++)
-            text_check_written(widen(flake_from_bytes(number)), form, fixed);
+        for (unsigned fixed = 0; fixed < 2; fixed++) text_check_written(widen(flake_from_bytes(number)), form, fixed);
 }
 
 static void text_check_128(void) {
@@ -104,18 +102,12 @@ static void text_check_parsed(const char *text, size_t length, const text_kind *
     const flake128 untouched = id;
     const bool fits = known && slow_read(text, length, k, &wanted);
     char room[FLAKE128_TEXT_SIZE];
-    fuzz_same("status", parse_kind(text, length, k, &id),
-              fits    ? FLAKE_OK
-              : known ? FLAKE_PARSE
-                      : FLAKE_INVALID);
-    fuzz_true(fits ? "ID" : "ID of a call that failed",
-              !flake128_compare(&id, fits ? &wanted : &untouched));
+    fuzz_same("status", parse_kind(text, length, k, &id), fits ? FLAKE_OK : known ? FLAKE_PARSE : FLAKE_INVALID);
+    fuzz_true(fits ? "ID" : "ID of a call that failed", !flake128_compare(&id, fits ? &wanted : &untouched));
     if (known) return;
     fuzz_same("text of an unknown form", (int64_t)format_kind(id, k, false, room, sizeof room), 0);
     fuzz_same("width of an unknown form",
-              (int64_t)(k->form < 0 ? flake128_text_width(k->base)
-                                    : flake_text_width((flake_encoding)k->form)),
-              0);
+              (int64_t)(k->form < 0 ? flake128_text_width(k->base) : flake_text_width((flake_encoding)k->form)), 0);
 }
 
 static void text_check_parse_64(void) {
@@ -142,8 +134,7 @@ static void text_check_parse_128(void) {
     if (known) k = text_kind_of(text_forms + base - 2);
     if (choice & 1) {
         flake128 any;
-        for (size_t i = 0; i < sizeof any.bytes; i++)
-            any.bytes[i] = choice & 2 ? fuzz_byte() : 0xff;
+        for (size_t i = 0; i < sizeof any.bytes; i++) any.bytes[i] = choice & 2 ? fuzz_byte() : 0xff;
         length = flake128_format(&any, base, right, sizeof right);
         text = text_edited(right, &length);
     } else text = text_rest(&length);
@@ -193,18 +184,15 @@ static void text_check_many_128(const text_wide *k) {
     if (n) memset(text, '~', stride * n);
     k->to_n(ids, n, text);
     fuzz_true("texts of many", !n || !memcmp(text, wanted, stride * n));
-    for (unsigned edits = fuzz_byte() % 3; edits && size; edits--)
-        text[fuzz_below(size)] = (char)fuzz_byte();
+    for (unsigned edits = fuzz_byte() % 3; edits && size; edits--) text[fuzz_below(size)] = (char)fuzz_byte();
     char *parted = text_copy(text, size); /* without the last NUL */
     bool fit = true;
     for (size_t i = 0; i < n; i++) fit &= k->slow_from(text + stride * i, &ids[i]);
     fuzz_same("status of many", k->from_n(parted, n, back), fit ? FLAKE_OK : FLAKE_PARSE);
     for (unsigned portable = 0; portable < 2; portable++) {
-        if (portable)
-            fuzz_same("portable status", flake_i_read_portable(stride, parted, n, back), fit);
+        if (portable) fuzz_same("portable status", flake_i_read_portable(stride, parted, n, back), fit);
         for (size_t i = 0; i < n * 16; i++)
-            fuzz_same("IDs of many", back[i / 16].bytes[i % 16],
-                      fit ? ids[i / 16].bytes[i % 16] : '~');
+            fuzz_same("IDs of many", back[i / 16].bytes[i % 16], fit ? ids[i / 16].bytes[i % 16] : '~');
         if (fit && n) memset(back, '~', n * sizeof *back);
     }
     free(parted);
@@ -257,8 +245,7 @@ static void text_check_fields_of(const flake_layout *l, const flake_parts *parts
     const bool is_boundary = l->format == flake_layout_boundary.format;
     const bool is_ulid = l->format == flake_layout_ulid.format, is_uuid = !is_boundary && !is_ulid;
     const unsigned seq_bits = is_uuid ? 26 : 16, node_bits = is_ulid ? 64 : 48;
-    const uint64_t seqs = layout_low(UINT64_MAX, seq_bits),
-                   nodes = layout_low(UINT64_MAX, node_bits);
+    const uint64_t seqs = layout_low(UINT64_MAX, seq_bits), nodes = layout_low(UINT64_MAX, node_bits);
     const int64_t ms = parts->unix_ms;
     const flake_status in_time = ms < 0 || (!is_boundary && ms >> 48) ? FLAKE_TIME_RANGE : FLAKE_OK;
     const bool large = parts->node > nodes || parts->seq > seqs;
@@ -329,14 +316,8 @@ static bool text_read_node(const char *text, size_t length, uint64_t *node) {
 }
 
 static void text_check_node(void) {
-    static const char *const names[] = {"web-3",
-                                        "web-3.web.prod.svc",
-                                        "a-b-4294967295",
-                                        "-0",
-                                        "4294967296",
-                                        "0012",
-                                        "db-0004294967294",
-                                        "7."};
+    static const char *const names[] = {
+        "web-3", "web-3.web.prod.svc", "a-b-4294967295", "-0", "4294967296", "0012", "db-0004294967294", "7."};
     char *text = text_string(names[fuzz_byte() % 8]);
     uint64_t node = 0x5e5e5e5e5e5e5e5e, ordinal = 0;
     flake_why why;
@@ -345,10 +326,9 @@ static void text_check_node(void) {
     size_t behind = label; /* the last hyphen of the label */
     while (behind > 0 && text[behind - 1] != '-') behind--;
     const uint64_t first = fuzz_number(), last = UINT64_MAX - fuzz_number();
-    const bool fits = behind > 0 && text_read_node(text + behind, label - behind, &ordinal) &&
-                      first <= last && ordinal <= last - first;
-    fuzz_same("flake_node_from_hostname",
-              flake_node_from_hostname(text, first, last, &node, &why),
+    const bool fits = behind > 0 && text_read_node(text + behind, label - behind, &ordinal) && first <= last &&
+                      ordinal <= last - first;
+    fuzz_same("flake_node_from_hostname", flake_node_from_hostname(text, first, last, &node, &why),
               fits ? FLAKE_OK : FLAKE_INVALID);
     fuzz_same_u64("node", node, fits ? first + ordinal : 0xBFFFFFFFBFFFBFFF);
     fuzz_true("why ends", fits || memchr(why.text, 0, sizeof why.text));
@@ -380,11 +360,9 @@ static void text_check_fields(void) {
     }
     const uint64_t untouched = 0x5e5e5e5e5e5e5e5e, nodes = layout_low(UINT64_MAX, l.node_bits);
     const uint64_t seqs = layout_low(UINT64_MAX, l.seq_bits);
-    layout_fields f = {((uint64_t)parts.unix_ms - (uint64_t)l.epoch_ms) / l.unit_ms, parts.node,
-                       parts.seq};
+    layout_fields f = {((uint64_t)parts.unix_ms - (uint64_t)l.epoch_ms) / l.unit_ms, parts.node, parts.seq};
     const layout_fields least = {f.time, 0, 0}, most_of = {f.time, nodes, seqs};
-    const bool late = layout_low(f.time, l.time_bits) != f.time,
-               large = f.node > nodes || f.seq > seqs;
+    const bool late = layout_low(f.time, l.time_bits) != f.time, large = f.node > nodes || f.seq > seqs;
     const flake_status in_time = parts.unix_ms < l.epoch_ms || late ? FLAKE_TIME_RANGE : FLAKE_OK;
     uint64_t low = untouched, high = untouched;
     fuzz_same("compose", status, in_time || !large ? in_time : FLAKE_INVALID);
@@ -411,18 +389,15 @@ static void text_check_fields(void) {
     f = layout_apart(&l, any);
     const bool whole = (layout_id(&l, f) | (any & layout_sign(&l))) == any;
     const bool before = (any & layout_sign(&l)) != 0;
-    const uint64_t back_by =
-        ((uint64_t)1 << l.time_bits % 64) - f.time; /* units before the epoch */
-    const bool told = before ? back_by <= ((uint64_t)l.epoch_ms - (uint64_t)INT64_MIN) / l.unit_ms
-                             : f.time <= most;
+    const uint64_t back_by = ((uint64_t)1 << l.time_bits % 64) - f.time; /* units before the epoch */
+    const bool told = before ? back_by <= ((uint64_t)l.epoch_ms - (uint64_t)INT64_MIN) / l.unit_ms : f.time <= most;
     fuzz_same("decompose of any", flake_decompose(&l, any, &back),
               !whole  ? FLAKE_INVALID
               : !told ? FLAKE_TIME_RANGE
                       : FLAKE_OK);
     if (!whole || !told) return;
     if (before) {
-        fuzz_same_u64("ms before it", (uint64_t)l.epoch_ms - (uint64_t)back.unix_ms,
-                      back_by * l.unit_ms);
+        fuzz_same_u64("ms before it", (uint64_t)l.epoch_ms - (uint64_t)back.unix_ms, back_by * l.unit_ms);
         fuzz_same_u64("node", back.node, f.node);
         fuzz_same_u64("seq", back.seq, f.seq);
         fuzz_same("compose before the epoch", flake_compose(&l, &back, &id), FLAKE_TIME_RANGE);
@@ -464,9 +439,8 @@ static sno_id text_untouched(void) {
 }
 
 /* Into exactly `room` bytes, and read back from the first `length`. */
-static void text_check_sno_form(const char *name, sno_id id, const char *wanted, size_t room,
-                                size_t length, void (*to)(sno_id, char *),
-                                flake_status (*from)(const char *, size_t, sno_id *)) {
+static void text_check_sno_form(const char *name, sno_id id, const char *wanted, size_t room, size_t length,
+                                void (*to)(sno_id, char *), flake_status (*from)(const char *, size_t, sno_id *)) {
     char *const exact = text_room(room);
     sno_id back;
     to(id, exact);
@@ -494,14 +468,12 @@ static void text_check_sno_forms(sno_id id) {
     flake128 as_bytes;
     text_write_sno(id, wanted);
     text_check_sno_form("text", id, wanted, 16, 16, sno_encode, sno_decode);
-    text_check_sno_form("portable text", id, wanted, 16, 16, sno_i_encode_portable,
-                        text_decode_portable);
+    text_check_sno_form("portable text", id, wanted, 16, 16, sno_i_encode_portable, text_decode_portable);
 #ifdef SNO_I_VECTORS
     text_check_sno_form("vector text", id, wanted, 16, 16, sno_i_encode_vector, text_decode_vector);
 #endif
     if (!sno_is_zero(id)) (void)snprintf(json, sizeof json, "\"%.16s\"", wanted);
-    text_check_sno_form("json", id, json, strlen(json) + 1, strlen(json), sno_to_json,
-                        sno_from_json);
+    text_check_sno_form("json", id, json, strlen(json) + 1, strlen(json), sno_to_json, sno_from_json);
     memcpy(as_bytes.bytes, wanted, 16);
     slow_to_uuid(as_bytes, uuid);
     text_check_sno_form("uuid", id, uuid, 37, 36, sno_to_uuid, sno_from_uuid);
@@ -514,8 +486,7 @@ static void text_check_sno_forms(sno_id id) {
 
     sno_id composed;
     fuzz_same("compose",
-              sno_compose(sno_units(id), sno_tick(id), sno_meta(id), sno_partition(id),
-                          sno_sequence(id), &composed),
+              sno_compose(sno_units(id), sno_tick(id), sno_meta(id), sno_partition(id), sno_sequence(id), &composed),
               FLAKE_OK);
     text_same_id("composed", composed, id);
     uint64_t unit = 0;
@@ -607,9 +578,8 @@ static void text_check_sno_texts(void) {
     case 1:
         status = sno_from_json(text, length, &id);
         memset(&wanted, 0, sizeof wanted);
-        fits =
-            (length == 4 && !memcmp(text, "null", 4)) ||
-            (length == 18 && text[0] == '"' && text[17] == '"' && text_read_sno(text + 1, &wanted));
+        fits = (length == 4 && !memcmp(text, "null", 4)) ||
+               (length == 18 && text[0] == '"' && text[17] == '"' && text_read_sno(text + 1, &wanted));
         break;
     case 2:
         status = sno_from_uuid(text, length, &id);
@@ -628,12 +598,10 @@ static void text_check_sno_texts(void) {
                 (void)text_read_sno(texts + 16 * i, &wanted);
                 text_same_id("ID of many", ids[i], wanted);
             } else
-                for (size_t b = 0; b < sizeof ids[i]; b++)
-                    fuzz_same("IDs of a bad text", ids[i].bytes[b], '~');
+                for (size_t b = 0; b < sizeof ids[i]; b++) fuzz_same("IDs of a bad text", ids[i].bytes[b], '~');
         }
 #ifdef SNO_I_AVX2
-        if (__builtin_cpu_supports("avx2"))
-            fuzz_same("avx2 is_text", sno_i_is_text_n_avx2(texts, n), all);
+        if (__builtin_cpu_supports("avx2")) fuzz_same("avx2 is_text", sno_i_is_text_n_avx2(texts, n), all);
 #endif
         free(ids);
         free(texts);
@@ -672,8 +640,7 @@ static void text_check_sno_times(void) {
     sno_id wanted = text_untouched();
     if (fits) memset(&wanted, 0, sizeof wanted);
     for (unsigned i = 0; fits && i < 39; i++) /* bit by bit: those above the tick */
-        if ((uint64_t)(ms - epoch_ms) / 4 >> i & 1)
-            wanted.bytes[(38 - i) / 8] |= (uint8_t)(0x80 >> (38 - i) % 8);
+        if ((uint64_t)(ms - epoch_ms) / 4 >> i & 1) wanted.bytes[(38 - i) / 8] |= (uint8_t)(0x80 >> (38 - i) % 8);
     text_same_id("min_at", low, wanted);
     if (fits) wanted.bytes[4] |= 1;
     if (fits) memset(wanted.bytes + 5, 0xff, 5);

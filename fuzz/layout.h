@@ -44,8 +44,7 @@ static inline flake_layout layout_from_bytes(void) {
         const unsigned order = fuzz_byte() % 6;
         l = flake_layout_of(1 + fuzz_byte() % 46, fuzz_byte() % 12, fuzz_byte() % 12, 0);
         for (unsigned i = 0; i < 3; i++) {
-            static const uint8_t orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
-                                                 {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+            static const uint8_t orders[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
             const unsigned field = orders[order][i];
             uint8_t *at = field == 0 ? &l.time_shift : field == 1 ? &l.node_shift : &l.seq_shift;
             const unsigned bits = field == 0 ? l.time_bits : field == 1 ? l.node_bits : l.seq_bits;
@@ -92,9 +91,8 @@ static inline bool layout_take(uint64_t *mask, unsigned shift, unsigned bits) {
 
 static inline bool layout_is_sound(const flake_layout *l, uint64_t *mask) {
     *mask = 0;
-    return l->unit_ms && l->time_bits && l->node_bits <= 32 && l->seq_bits <= 32 &&
-           l->time_reversed <= 1 && l->gap_bit <= 1 && l->gap_at <= l->node_bits &&
-           (l->gap_at || !l->gap_bit) &&
+    return l->unit_ms && l->time_bits && l->node_bits <= 32 && l->seq_bits <= 32 && l->time_reversed <= 1 &&
+           l->gap_bit <= 1 && l->gap_at <= l->node_bits && (l->gap_at || !l->gap_bit) &&
            layout_take(mask, l->time_shift, l->time_bits + (l->time_sign ? 1u : 0u)) &&
            layout_take(mask, l->node_shift, l->node_bits + (l->gap_at ? 1u : 0u)) &&
            layout_take(mask, l->seq_shift, l->seq_bits);
@@ -107,9 +105,7 @@ static inline uint64_t layout_mirrored(uint64_t x, unsigned bits) {
     return mirrored;
 }
 
-static inline uint64_t layout_low(uint64_t x, unsigned bits) {
-    return bits < 64 ? x & (((uint64_t)1 << bits) - 1) : x;
-}
+static inline uint64_t layout_low(uint64_t x, unsigned bits) { return bits < 64 ? x & (((uint64_t)1 << bits) - 1) : x; }
 
 /* A node with the gap bit inserted at gap_at. */
 static inline uint64_t layout_spaced(const flake_layout *l, uint64_t node) {
@@ -124,8 +120,7 @@ typedef struct layout_fields {
 
 static inline uint64_t layout_id(const flake_layout *l, layout_fields f) {
     const uint64_t time = l->time_reversed ? layout_mirrored(f.time, l->time_bits) : f.time;
-    return time << l->time_shift | layout_spaced(l, f.node) << l->node_shift |
-           f.seq << l->seq_shift;
+    return time << l->time_shift | layout_spaced(l, f.node) << l->node_shift | f.seq << l->seq_shift;
 }
 
 /* The bit that IDs before the epoch have set; 0: the layout has no such IDs. */

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * Plays one input on generators of either header: bytes choose options, calls and the clock's steps. Each result
- * must be the oracle's, no ID may repeat, and the header's invariants must hold. player_flake.h and player_sno.h
- * have what differs.
+ * The players: each plays one input on generators of a header. The input's first bytes choose the options, which the
+ * header must accept or refuse as the player judges them; each further step is a call or a move of the scripted clock.
+ * A call is made to the oracle of each actor (a generator, or one of some shards), then to the actor: status, IDs,
+ * clock and queries must be the oracle's, where it can compute them; no ID may repeat, and the invariants of flake.h's
+ * engine (I1 to I5) must hold in any case. This file has the steps; player_flake.h and player_sno.h have what differs:
+ * options, IDs and queries of their header, and the calls that it alone has.
  */
 #ifndef PLAYER_H
 #define PLAYER_H
@@ -99,8 +102,7 @@ static flake_status player_admit(void *user, int64_t until_ns) {
 
 /* With the source that is meant: nodes of 0 bits are none, unless there is a number. */
 static inline player_node player_node_for(player_node node, unsigned bits) {
-    if (node.from == PLAYER_USUAL)
-        node.from = bits || node.number ? PLAYER_FIXED : PLAYER_NONE_AT_ALL;
+    if (node.from == PLAYER_USUAL) node.from = bits || node.number ? PLAYER_FIXED : PLAYER_NONE_AT_ALL;
     return node;
 }
 
@@ -140,14 +142,33 @@ typedef struct player {
     /* Calls for n IDs, which begin in player_ids; *given: how many a try_n returned. */
     flake_status (*draw)(player_actor *, player_call, int64_t unix_ms, size_t n, size_t *given);
     /* `place` NULL: any ticket that fits. Returns the unit. */
-    uint64_t (*check_id)(player_actor *, const oracle_place *place, const flake128 *id,
-                         bool in_order);
+    uint64_t (*check_id)(player_actor *, const oracle_place *place, const flake128 *id, bool in_order);
     void (*remember)(player_actor *); /* the state, which a failed call leaves unchanged */
     void (*check_unchanged)(player_actor *);
     void (*play_other)(player_actor *, player_call);
     void (*check_answers)(player_actor *);
 } player;
 static const player *player_now;
+
+/* The call that draws: ids is the last argument but for the count. */
+#define PLAYER_DRAW(prefix, ids, ...)                              \
+    (call == PLAYER_NEXT     ? prefix##_next(__VA_ARGS__, ids)     \
+     : call == PLAYER_TRY    ? prefix##_try(__VA_ARGS__, ids)      \
+     : call == PLAYER_NEXT_N ? prefix##_next_n(__VA_ARGS__, ids, n) \
+     : call == PLAYER_TRY_N  ? prefix##_try_n(__VA_ARGS__, ids, n, given) \
+                             : prefix##_try_at(__VA_ARGS__, unix_ms, ids))
+
+static inline void player_add_ring(flake_options *o, unsigned slots) {
+    fuzz_same("ring init", flake_ring_init(&player_notes, player_note_slots, slots), FLAKE_OK);
+    o->overflow = &player_notes;
+}
+
+/* Whether an init has made generators; it must have returned what was wanted. */
+static inline bool player_has_begun(flake_status status, flake_status wanted, const flake_why *why) {
+    fuzz_true("a reason if it is refused", (*why->text != 0) == (status != FLAKE_OK));
+    fuzz_same("init", status, wanted);
+    return status == FLAKE_OK;
+}
 
 /* How long an oracle waits; 0: the default. */
 static inline void player_set_waits(oracle *o, int64_t max_wait_ms) {
@@ -184,8 +205,7 @@ static inline int64_t player_ns_of(int64_t unix_ms) {
 /* The result of try_at for that time. */
 static inline void player_ask_at(oracle *o, int64_t unix_ms, fuzz_wanted *w) {
     oracle_run run = {{0, 0, 0}, 0};
-    w->status = unix_ms > INT64_MAX / FUZZ_MS ? ORACLE_RANGE
-                                              : oracle_draw_at(o, player_ns_of(unix_ms), &run);
+    w->status = unix_ms > INT64_MAX / FUZZ_MS ? ORACLE_RANGE : oracle_draw_at(o, player_ns_of(unix_ms), &run);
     w->n = w->status == ORACLE_OK;
     w->places[0] = run.first;
     w->after_ns = script_now.now_ns;
@@ -201,8 +221,7 @@ static inline bool player_is_untouched(const flake128 *id) { return player_is(id
 
 /* I3 of the headers: none is ahead of the clock by more than max_ahead. For a generator that continues after
  * a backward step, the clock counts as the time of its newest ID, minus what n IDs fill. */
-static inline void player_check_not_ahead(const player_actor *a, uint64_t time, uint64_t had,
-                                          size_t n) {
+static inline void player_check_not_ahead(const player_actor *a, uint64_t time, uint64_t had, size_t n) {
     uint64_t now = player_latest_unit(&a->oracle);
     if (a->oracle.continues_past_clock) {
         const size_t lanes = player_scene.has_lanes ? player_scene.options.lane_count : 1;
@@ -226,19 +245,16 @@ static inline void player_check_ids(player_actor *a, const fuzz_wanted *w, flake
     fuzz_true("the elements after the IDs", player_is_untouched(&player_ids[n]));
     if (exact) {
         /* Blocked callers of sno.h check each unit: they give up within one, not at its start. */
-        const bool may_be_late =
-            a->oracle.ticks && (w->status == ORACLE_CLOCK_BACK || w->status == ORACLE_AGAIN);
+        const bool may_be_late = a->oracle.ticks && (w->status == ORACLE_CLOCK_BACK || w->status == ORACLE_AGAIN);
         const int64_t late_ns = script_now.now_ns - w->after_ns;
         fuzz_same("IDs returned", (int64_t)given, (int64_t)w->n);
-        if (may_be_late && late_ns > 0)
-            fuzz_true("clock after the call", late_ns < a->oracle.unit_ms * FUZZ_MS);
+        if (may_be_late && late_ns > 0) fuzz_true("clock after the call", late_ns < a->oracle.unit_ms * FUZZ_MS);
         else fuzz_same("clock after the call", script_now.now_ns, w->after_ns);
     }
     for (size_t i = 0; i < given; i++)
         time = player_now->check_id(a, exact ? &w->places[i] : NULL, &player_ids[i], in_order);
     if (given && in_time) player_check_not_ahead(a, time, had, given);
-    if (!given && !(failed && n > 1 && !exact && player_scene.has_zero))
-        player_now->check_unchanged(a);
+    if (!given && !(failed && n > 1 && !exact && player_scene.has_zero)) player_now->check_unchanged(a);
 }
 
 static inline void player_play_draw(player_actor *a, player_call call, size_t n) {
@@ -296,8 +312,7 @@ static inline void player_play_step(void) {
     const bool waits = call == PLAYER_NEXT || call == PLAYER_NEXT_N;
     fuzz_call = names[call];
     if (fuzz_traced) printf("%u %s, actor %d\n", fuzz_step, fuzz_call, (int)actor);
-    size_t n = (size_t)(choice & 16 ? fuzz_below(choice & 32 ? player_now->most_drawn : 256)
-                                    : choice >> 5);
+    size_t n = (size_t)(choice & 16 ? fuzz_below(choice & 32 ? player_now->most_drawn : 256) : choice >> 5);
     if (s->lends_greatly && n > 256) n = fuzz_most_places;
     const uint64_t most_waited = 8 * a->oracle.cap; /* within a second of the predicted time */
     fuzz_begin_call();
@@ -308,15 +323,13 @@ static inline void player_play_step(void) {
     else if (call == PLAYER_CLOCK) fuzz_move_clock(&a->oracle, s->may);
     else if (call != PLAYER_NONE) player_now->play_other(a, call);
     player_now->check_answers(a);
-    flake_overflow
-        note; /* notes are written while callers queue; with any clock, they count a queue that existed */
+    flake_overflow note; /* notes are written while callers queue; with any clock, they count a queue that existed */
     while (s->options.overflow && flake_ring_pop(&player_notes, &note))
         fuzz_true("queued callers of a note", note.waiting <= s->most_queued);
 }
 
 /* `fixed` NULL: any configuration, from the bytes. */
-static inline void player_play(const player *p, const uint8_t *bytes, size_t size,
-                               const void *fixed) {
+static inline void player_play(const player *p, const uint8_t *bytes, size_t size, const void *fixed) {
     player_now = p;
     fuzz_begin(bytes, size);
     memset((void *)player_actors, 0, sizeof player_actors);

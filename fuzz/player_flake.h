@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Plays one input on generators of flake.h.
+ * The player of flake.h: see player.h. A generator, shards, lanes, or one of 128 bits.
  */
 #ifndef PLAYER_FLAKE_H
 #define PLAYER_FLAKE_H
@@ -36,8 +36,7 @@ static flake_options flake_options_from_bytes(player_node *node) {
     o.layout = layout_from_bytes();
     flake_layout l = o.layout;
     if (!l.unit_ms && !l.time_bits) l = flake_layout_default;
-    const uint64_t nodes = (uint64_t)1 << (l.node_bits % 33),
-                   seqs = (uint64_t)1 << (l.seq_bits % 33);
+    const uint64_t nodes = (uint64_t)1 << (l.node_bits % 33), seqs = (uint64_t)1 << (l.seq_bits % 33);
     const uint8_t with = fuzz_byte();
     if (with & 1) node->number = fuzz_below(nodes);
     if (with & 2) node->number += fuzz_below(nodes - node->number + (with >> 7));
@@ -74,11 +73,9 @@ static flake_options flake_options_from_bytes(player_node *node) {
 /* Equal in all but names. */
 static bool flake_same_layout(const flake_layout *a, const flake_layout *b) {
     return a->epoch_ms == b->epoch_ms && a->unit_ms == b->unit_ms && a->time_bits == b->time_bits &&
-           a->time_shift == b->time_shift && a->node_bits == b->node_bits &&
-           a->node_shift == b->node_shift && a->seq_bits == b->seq_bits &&
-           a->seq_shift == b->seq_shift && a->time_reversed == b->time_reversed &&
-           a->gap_at == b->gap_at && a->gap_bit == b->gap_bit && a->time_sign == b->time_sign &&
-           a->format == b->format;
+           a->time_shift == b->time_shift && a->node_bits == b->node_bits && a->node_shift == b->node_shift &&
+           a->seq_bits == b->seq_bits && a->seq_shift == b->seq_shift && a->time_reversed == b->time_reversed &&
+           a->gap_at == b->gap_at && a->gap_bit == b->gap_bit && a->time_sign == b->time_sign && a->format == b->format;
 }
 
 static bool flake_layout_is_empty(const flake_layout *l) {
@@ -89,20 +86,15 @@ static bool flake_layout_is_empty(const flake_layout *l) {
 
 /* 128-bit layouts, chosen by bytes. */
 static flake_layout flake_layout_128(unsigned choice) {
-    static const flake_layout layouts[] = {FLAKE_LAYOUT_BOUNDARY, FLAKE_LAYOUT_UUID7,
-                                           FLAKE_LAYOUT_UUID7_NODE, FLAKE_LAYOUT_UUID8,
-                                           FLAKE_LAYOUT_ULID};
+    static const flake_layout layouts[] = {FLAKE_LAYOUT_BOUNDARY, FLAKE_LAYOUT_UUID7, FLAKE_LAYOUT_UUID7_NODE,
+                                           FLAKE_LAYOUT_UUID8, FLAKE_LAYOUT_ULID};
     return layouts[choice % 5];
 }
 
-static bool flake_is(const flake_layout *l, const flake_layout *known) {
-    return l->format == known->format;
-}
+static bool flake_is(const flake_layout *l, const flake_layout *known) { return l->format == known->format; }
 
 /* A counter starts anywhere in each ms. */
-static bool flake_counts(const flake_layout *l) {
-    return l->format && !flake_is(l, &flake_layout_boundary);
-}
+static bool flake_counts(const flake_layout *l) { return l->format && !flake_is(l, &flake_layout_boundary); }
 
 /* Random bits distinguish its IDs from those of other generators. */
 static bool flake_is_random(const flake_layout *l) { return flake_counts(l) && !l->node_bits; }
@@ -137,12 +129,11 @@ static flake_status flake_judge(const flake_options *given, flake_options *o, pl
     *node = player_node_for(*node, l->node_bits);
     const flake_status status = player_judge_node(*node, l->node_bits);
     if (status != FLAKE_OK) return status;
-    const bool unfit = l->epoch_ms > most_ms || l->epoch_ms < -most_ms ||
-                       (l->epoch_ms >= 100000000 && l->epoch_ms < 10000000000) || (most_ms - l->epoch_ms) / l->unit_ms < 1 ||
-                       o->max_ahead_ms < 0 || o->max_ahead_ms / l->unit_ms > INT32_MAX ||
-                       o->max_wait_ms < 0 || o->clock.kind < FLAKE_CLOCK_FAST ||
-                       o->clock.kind > FLAKE_CLOCK_EXACT ||
-                       (node->from == PLAYER_GATED && o->shared_memory);
+    const bool unfit =
+        l->epoch_ms > most_ms || l->epoch_ms < -most_ms || (l->epoch_ms >= 100000000 && l->epoch_ms < 10000000000) ||
+        (most_ms - l->epoch_ms) / l->unit_ms < 1 || o->max_ahead_ms < 0 || o->max_ahead_ms / l->unit_ms > INT32_MAX ||
+        o->max_wait_ms < 0 || o->clock.kind < FLAKE_CLOCK_FAST || o->clock.kind > FLAKE_CLOCK_EXACT ||
+        (node->from == PLAYER_GATED && o->shared_memory);
     return unfit ? FLAKE_INVALID : FLAKE_OK;
 }
 
@@ -157,8 +148,7 @@ static oracle flake_oracle_of(const flake_options *o, uint64_t cap, const flake_
     oracle expect = oracle_of(l->epoch_ms, l->unit_ms, o->layout.time_bits, cap);
     const unsigned bits = flake_bits_of(expect.last_unit);
     /* The last unit of a layout with no spare bit cannot be recognised as full. */
-    if (bits < 64 && cap == (uint64_t)1 << (64 - bits) &&
-        !((expect.last_unit + 1) & expect.last_unit))
+    if (bits < 64 && cap == (uint64_t)1 << (64 - bits) && !((expect.last_unit + 1) & expect.last_unit))
         expect.last_unit--;
     expect.max_ahead = (uint64_t)(o->max_ahead_ms / l->unit_ms);
     player_set_waits(&expect, o->max_wait_ms);
@@ -236,9 +226,7 @@ static bool flake_open(const void *any_fixed) {
     const uint8_t more = fuzz_byte() & (fixed ? 0xf3 : 0xff);
     if (more & 1 && more & 2 && given.layout.unit_ms <= 1000) {
         if (given.max_wait_ms > 1000) given.max_wait_ms = 1000; /* a waiter checks each ms */
-        fuzz_same("ring init", flake_ring_init(&player_notes, player_note_slots, 1 + (more >> 5)),
-                  0);
-        given.overflow = &player_notes;
+        player_add_ring(&given, 1 + (more >> 5));
     }
 
     const bool is_split = f->kind == FLAKE_SHARDS;
@@ -258,9 +246,8 @@ static bool flake_open(const void *any_fixed) {
         given.lanes = o->lanes = LAST_OF(flake_lane_array, parts);
         given.lane_count = o->lane_count = parts;
     }
-    if (wanted == FLAKE_OK &&
-        (!parts || parts > cap || given.lane_count > cap || (is_first_0_alone && !fixed) ||
-         (is_split && flake_counts(&o->layout))))
+    if (wanted == FLAKE_OK && (!parts || parts > cap || given.lane_count > cap || (is_first_0_alone && !fixed) ||
+                               (is_split && flake_counts(&o->layout))))
         wanted = FLAKE_INVALID;
     const bool lags = !given.clock.now_ns && o->clock.kind == FLAKE_CLOCK_COARSE && more & 4;
     fuzz_slack_ns = lags ? 32 * FUZZ_MS : 0;
@@ -269,11 +256,8 @@ static bool flake_open(const void *any_fixed) {
     flake_why why = {""};
     const flake_status status = is_split ? flake_init_shards(flake_gens, parts, node, &given, &why)
                                          : flake_init(&flake_gens[0], node, &given, &why);
-    fuzz_true("a reason if it is refused", (*why.text != 0) == (status != FLAKE_OK));
-    if (status != FLAKE_OK && s->actors)
-        fuzz_true("a generator whose init failed", !flake_gen_options(&flake_gens[0]));
-    fuzz_same("init", status, wanted);
-    if (wanted != FLAKE_OK) return false;
+    if (status != FLAKE_OK && s->actors) fuzz_true("a generator whose init failed", !flake_gen_options(&flake_gens[0]));
+    if (!player_has_begun(status, wanted, &why)) return false;
     if (is_split) flake_check_split(s->actors);
     s->has_lanes = o->lanes != NULL;
     /* With a gate, a unit that has tickets left may begin exhausted. */
@@ -286,8 +270,7 @@ static bool flake_open(const void *any_fixed) {
         fuzz_same_u64("node", flake_gen_node(a->gen), o->layout.node_bits ? f->node : UINT64_MAX);
         const flake_options *part = flake_gen_options(a->gen);
         a->seq_min = part->seq_min;
-        a->oracle =
-            flake_oracle_of(o, (uint64_t)part->seq_max - part->seq_min + 1, &a->gen->engine);
+        a->oracle = flake_oracle_of(o, (uint64_t)part->seq_max - part->seq_min + 1, &a->gen->engine);
         a->oracle.continues_past_clock = flake_counts(&o->layout);
     }
     if (o->max_wait_ms > 1000) s->may &= ~(unsigned)FUZZ_STICK;
@@ -323,8 +306,7 @@ static uint64_t flake_place_of(const player_actor *a, const flake_parts *p) {
     const flake_i_keys *const keys = &a->gen->keys;
     const flake_i_salt none = {0, 0};
     const uint64_t ms = (uint64_t)p->unix_ms, start = flake_i_start_of(keys, none, ms, 0);
-    if (!flake_is(&player_scene.options.layout, &flake_layout_ulid))
-        return p->seq - start % (1 << 25);
+    if (!flake_is(&player_scene.options.layout, &flake_layout_ulid)) return p->seq - start % (1 << 25);
     const uint64_t above = flake_i_start_of(keys, none, ms, 1) % (1 << 15);
     fuzz_same_u64("a ULID's carry", p->seq, above + (p->node < start));
     return p->node - start;
@@ -347,13 +329,11 @@ static uint64_t flake_narrow(const player_actor *a, const flake128 *wide) {
 }
 
 /* IDs of a stock are old, and say nothing about the order. */
-static uint64_t flake_check_id(player_actor *a, const oracle_place *place, const flake128 *drawn,
-                               bool in_order) {
+static uint64_t flake_check_id(player_actor *a, const oracle_place *place, const flake128 *drawn, bool in_order) {
     struct flake_scene *s = &flake_scene;
     const flake_layout *l = &s->layout;
     const uint64_t cap = a->oracle.cap;
-    const uint64_t id =
-        flake_is_wide() ? flake_narrow(a, drawn) : flake_from_bytes(drawn->bytes + 8);
+    const uint64_t id = flake_is_wide() ? flake_narrow(a, drawn) : flake_from_bytes(drawn->bytes + 8);
     layout_fields f;
     if (flake_is_wide()) {
         f.time = id >> 16;
@@ -370,8 +350,7 @@ static uint64_t flake_check_id(player_actor *a, const oracle_place *place, const
         if (player_scene.options.seq_scatter) {
             const size_t at = place->unit % 64;
             const uint64_t start = (f.seq - a->seq_min + cap - index) % cap;
-            if (player_scene.actors > 1 || !s->scatter_known[at] ||
-                s->scatter_unit[at] != place->unit) {
+            if (player_scene.actors > 1 || !s->scatter_known[at] || s->scatter_unit[at] != place->unit) {
                 s->scatter_known[at] = true;
                 s->scatter_unit[at] = place->unit;
                 s->scatter_start[at] = start;
@@ -397,35 +376,10 @@ static uint64_t flake_check_id(player_actor *a, const oracle_place *place, const
 
 /* ---- calls ---- */
 
-static flake_status flake_draw_128(flake_gen *g, player_call call, int64_t unix_ms, size_t n,
-                                   size_t *given) {
-    flake_status status;
+static void flake_trace_id(const flake128 *id) {
     char text[37];
-    uint64_t narrow = flake_nothing;
-    if (call == PLAYER_NEXT_N) return flake128_next_n(g, player_ids, n);
-    if (call == PLAYER_TRY_N) return flake128_try_n(g, player_ids, n, given);
-    fuzz_same("a call of 64 bits", flake_try(g, &narrow), FLAKE_INVALID);
-    fuzz_same_u64("its ID", narrow, 0);
-    if (call == PLAYER_NEXT) status = flake128_next(g, player_ids);
-    else if (call == PLAYER_TRY) status = flake128_try(g, player_ids);
-    else status = flake128_try_at(g, unix_ms, player_ids);
-    if (!fuzz_traced || status != FLAKE_OK) return status;
-    if (flake_is(&player_scene.options.layout, &flake_layout_ulid))
-        flake128_to_ulid(player_ids, text);
-    else flake128_to_uuid(player_ids, text);
+    (flake_is(&player_scene.options.layout, &flake_layout_ulid) ? flake128_to_ulid : flake128_to_uuid)(id, text);
     printf("  %s\n", text);
-    return status;
-}
-
-static flake_status flake_draw_64(flake_gen *g, player_call call, int64_t unix_ms, uint64_t *ids,
-                                  size_t n, size_t *given) {
-    switch (call) {
-    case PLAYER_NEXT: return flake_next(g, ids);
-    case PLAYER_TRY: return flake_try(g, ids);
-    case PLAYER_NEXT_N: return flake_next_n(g, ids, n);
-    case PLAYER_TRY_N: return flake_try_n(g, ids, n, given);
-    default: return flake_try_at(g, unix_ms, ids);
-    }
 }
 
 static void flake_widen(const uint64_t *ids, size_t n) {
@@ -436,13 +390,23 @@ static void flake_widen(const uint64_t *ids, size_t n) {
     }
 }
 
-static flake_status flake_draw(player_actor *a, player_call call, int64_t unix_ms, size_t n,
-                               size_t *given) {
+static flake_status flake_draw(player_actor *a, player_call call, int64_t unix_ms, size_t n, size_t *given) {
     static uint64_t ids[fuzz_most_places + 1];
-    if (flake_is_wide()) return flake_draw_128(a->gen, call, unix_ms, n, given);
-    for (size_t i = 0; i <= n; i++) ids[i] = flake_nothing;
-    const flake_status status = flake_draw_64(a->gen, call, unix_ms, ids, n, given);
-    flake_widen(ids, n + 1);
+    const bool is_batch = call == PLAYER_NEXT_N || call == PLAYER_TRY_N;
+    flake_gen *const g = a->gen;
+    flake_status status;
+    if (!flake_is_wide()) {
+        memset(ids, 0x5e, (n + 1) * sizeof *ids);
+        status = PLAYER_DRAW(flake, ids, g);
+        flake_widen(ids, n + 1);
+        return status;
+    }
+    if (!is_batch) {
+        fuzz_same("a call of 64 bits", flake_try(g, ids), FLAKE_INVALID);
+        fuzz_same_u64("its ID", ids[0], 0);
+    }
+    status = PLAYER_DRAW(flake128, player_ids, g);
+    if (!is_batch && fuzz_traced && status == FLAKE_OK) flake_trace_id(player_ids);
     return status;
 }
 
@@ -453,11 +417,9 @@ static void flake_play_prefetch(player_actor *a) {
     if (!a->stock.count || bad) {
         const uint64_t count = bad ? fuzz_number() & UINT32_MAX : 1 + fuzz_below(64);
         const int64_t valid_ms = bad ? (int64_t)fuzz_number() : (int64_t)fuzz_below(4) * 2;
-        const bool fits = count >= 1 && count <= 100000 && valid_ms >= 0 &&
-                          valid_ms <= INT64_MAX / FUZZ_MS &&
+        const bool fits = count >= 1 && count <= 100000 && valid_ms >= 0 && valid_ms <= INT64_MAX / FUZZ_MS &&
                           !flake_gen_options(a->gen)->single_thread;
-        fuzz_same("prefetch init",
-                  flake_prefetch_init(&a->prefetch, a->gen, (uint32_t)count, valid_ms, NULL),
+        fuzz_same("prefetch init", flake_prefetch_init(&a->prefetch, a->gen, (uint32_t)count, valid_ms, NULL),
                   fits ? FLAKE_OK : FLAKE_INVALID);
         if (!fits || count > 500) {
             a->stock.count = 0;
@@ -503,8 +465,7 @@ static flake_status flake_judge_restart(player_actor *a, const flake_options *o)
     const bool is_random = flake_is_random(&o->layout);
     const bool is_later = !o->start_this_unit && !o->clock.now_ns && !is_random;
     int64_t past_ns = o->after_unix_ms ? o->after_unix_ms * FUZZ_MS : INT64_MIN, floor_ns = past_ns;
-    if (flake_refuses_after(a, o->after_unix_ms) || (is_random && o->after_unix_ms))
-        return FLAKE_INVALID;
+    if (flake_refuses_after(a, o->after_unix_ms) || (is_random && o->after_unix_ms)) return FLAKE_INVALID;
     if (is_later && floor_ns < fuzz_reading_ns) floor_ns = fuzz_reading_ns;
     uint64_t unit = 0;
     if (is_later && expect->unit_ms > o->max_wait_ms && !expect->max_ahead &&
@@ -567,8 +528,7 @@ static void flake_play_restart(player_actor *a) {
 static void flake_check_position(player_actor *a) {
     const oracle *const expect = &a->oracle;
     const uint64_t newest = oracle_newest(expect), last = expect->last_unit;
-    fuzz_same_u64("place of the next ticket", place_of(a->gen),
-                  expect->next.unit * expect->cap + expect->next.index);
+    fuzz_same_u64("place of the next ticket", place_of(a->gen), expect->next.unit * expect->cap + expect->next.index);
     const int64_t newest_ms = oracle_start_ns(expect, newest < last ? newest : last) / FUZZ_MS;
     fuzz_same("newest_ms", flake_newest_ms(a->gen), newest_ms ? newest_ms : 1);
 }
@@ -580,8 +540,7 @@ static void flake_check_statistics(const player_actor *a) {
     flake_stats_get(a->gen, &stats);
     fuzz_same_u64("stats.ids", stats.ids, expect->ids);
     fuzz_same_u64("stats.waits", stats.waits, expect->waits);
-    if (expect->max_ahead || expect->without_places)
-        return; /* a batch may be one draw or several */
+    if (expect->max_ahead || expect->without_places) return; /* a batch may be one draw or several */
     fuzz_same_u64("stats.batches", stats.batches, expect->batches);
     fuzz_same_u64("stats.clock_backwards", stats.clock_backwards, expect->clock_backwards);
 }
@@ -595,8 +554,7 @@ static void flake_check_answers(player_actor *a) {
     fuzz_same_u64("available", flake_available(a->gen), oracle_available(expect));
     uint64_t unit;
     if (oracle_unit_at(expect, fuzz_reading_ns, &unit) == ORACLE_OK)
-        fuzz_same("ahead_ms", flake_ahead_ms(a->gen),
-                  (int64_t)oracle_lag(expect) * expect->unit_ms);
+        fuzz_same("ahead_ms", flake_ahead_ms(a->gen), (int64_t)oracle_lag(expect) * expect->unit_ms);
 }
 
 /* ---- the player ---- */
@@ -606,10 +564,9 @@ static void flake_play_other(player_actor *a, player_call call) {
     else flake_play_restart(a);
 }
 
-static const player flake_player = {{PLAYER_NEXT, PLAYER_NEXT, PLAYER_NEXT, PLAYER_TRY, PLAYER_TRY,
-                                     PLAYER_TRY, PLAYER_NEXT_N, PLAYER_NEXT_N, PLAYER_TRY_N,
-                                     PLAYER_TRY_N, PLAYER_TRY_AT, PLAYER_PREFETCH, PLAYER_RESTORE,
-                                     PLAYER_CLOCK, PLAYER_CLOCK, PLAYER_CLOCK},
+static const player flake_player = {{PLAYER_NEXT, PLAYER_NEXT, PLAYER_NEXT, PLAYER_TRY, PLAYER_TRY, PLAYER_TRY,
+                                     PLAYER_NEXT_N, PLAYER_NEXT_N, PLAYER_TRY_N, PLAYER_TRY_N, PLAYER_TRY_AT,
+                                     PLAYER_PREFETCH, PLAYER_RESTORE, PLAYER_CLOCK, PLAYER_CLOCK, PLAYER_CLOCK},
                                     fuzz_usual_places,
                                     flake_open,
                                     flake_draw,

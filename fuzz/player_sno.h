@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Plays one input on generators of sno.h.
+ * The player of sno.h: see player.h. A generator, shards, or lanes, which begin anywhere by a snapshot.
  */
 #ifndef PLAYER_SNO_H
 #define PLAYER_SNO_H
@@ -129,13 +129,11 @@ static bool sno_make(sno_kind kind, size_t n, player_node from, const sno_snapsh
     if (chooses && sno_taken >= sno_most_taken) return false;
     memset(&s, 0, sizeof s);
     if (given && !chooses) s = *given;
-    else if (given) { /* a pool: its bounds, and nothing else */
-        s.sequence_min = given->sequence_min;
+    else if (given) { /* a pool: its bounds, and nothing else */ s.sequence_min = given->sequence_min;
         s.sequence_max = given->sequence_max;
     }
     bool fits = sno_judge(&s);
-    fits &=
-        o.max_wait_ms >= 0 && o.clock.kind >= FLAKE_CLOCK_FAST && o.clock.kind <= FLAKE_CLOCK_EXACT;
+    fits &= o.max_wait_ms >= 0 && o.clock.kind >= FLAKE_CLOCK_FAST && o.clock.kind <= FLAKE_CLOCK_EXACT;
     fits &= !given || chooses || s.partition == from.number;
     fits &= from.from != PLAYER_GATED || !o.shared_memory;
     if (kind == SNO_LANES) {
@@ -154,12 +152,9 @@ static bool sno_make(sno_kind kind, size_t n, player_node from, const sno_snapsh
     script_now.per_sleep = -1; /* the clock advances while init waits */
     script_now.jump_to_ns = 0;
     flake_why why = {""};
-    const flake_status status = kind == SNO_SHARDS
-                                    ? sno_init_shards(sno_gens, n, node, given, &o, &why)
-                                    : sno_init(&sno_gens[0], node, given, &o, &why);
-    fuzz_true("a reason if it is refused", (*why.text != 0) == (status != FLAKE_OK));
-    fuzz_same("init", status, wanted);
-    if (wanted != FLAKE_OK) return false;
+    const flake_status status = kind == SNO_SHARDS ? sno_init_shards(sno_gens, n, node, given, &o, &why)
+                                                   : sno_init(&sno_gens[0], node, given, &o, &why);
+    if (!player_has_begun(status, wanted, &why)) return false;
     /* With a gate, a unit that has tickets left may begin exhausted. */
     if (from.from == PLAYER_GATED) player_scene.exact = false;
     sno_taken += chooses;
@@ -203,8 +198,7 @@ static bool sno_open(const void *any_fixed) {
     struct player_scene *const scene = &player_scene;
     const uint8_t kind = fuzz_byte(), with = fuzz_byte();
     flake_options *o = &scene->options;
-    scene->exact =
-        !fuzz_own_clock && (!(with & 1) || !(with & 2)) && sno_kinds[kind & 3] != SNO_LANES;
+    scene->exact = !fuzz_own_clock && (!(with & 1) || !(with & 2)) && sno_kinds[kind & 3] != SNO_LANES;
     scene->may = kind >> 4;
     fuzz_clock_begin(sno_epoch_ms * FUZZ_MS);
     if (fixed) {
@@ -220,9 +214,7 @@ static bool sno_open(const void *any_fixed) {
     const bool is_late = !o->clock.now_ns && !scene->exact && o->clock.kind != FLAKE_CLOCK_EXACT;
     fuzz_slack_ns = is_late ? 32 * FUZZ_MS : 0;
     if (kind & 8 && kind & 4) {
-        fuzz_same("ring init", flake_ring_init(&player_notes, player_note_slots, 1 + (with & 7)),
-                  FLAKE_OK);
-        o->overflow = &player_notes;
+        player_add_ring(o, 1 + (with & 7));
     }
     /* Unlimited patience needs a clock that moves; so does a waiter that checks each ms. */
     if (o->max_wait_ms > 1000) scene->may &= ~(unsigned)FUZZ_STICK;
@@ -238,8 +230,7 @@ static bool sno_open(const void *any_fixed) {
         return false;
     const oracle *expect = &player_actors[0].oracle;
     if (expect->recorded && (with & 3) != 1) /* near the snapshot, or anywhere */
-        fuzz_clock_begin(oracle_start_ns(expect, expect->recorded) +
-                         ((int64_t)fuzz_byte() - 64) * FUZZ_MS);
+        fuzz_clock_begin(oracle_start_ns(expect, expect->recorded) + ((int64_t)fuzz_byte() - 64) * FUZZ_MS);
     else fuzz_start_clock(expect);
     fuzz_stepped_back = fuzz_reading_ns < oracle_start_ns(expect, expect->recorded);
     memset((void *)&flake_i_counter, 0, sizeof flake_i_counter);
@@ -251,8 +242,7 @@ static bool sno_open(const void *any_fixed) {
 
 /* ---- IDs ---- */
 
-static uint64_t sno_check_id(player_actor *a, const oracle_place *place, const flake128 *drawn,
-                             bool in_order) {
+static uint64_t sno_check_id(player_actor *a, const oracle_place *place, const flake128 *drawn, bool in_order) {
     sno_id id;
     memcpy(id.bytes, drawn->bytes, sizeof id.bytes);
     const uint64_t unit = sno_units(id), number = (uint64_t)sno_sequence(id) - a->seq_min;
@@ -267,8 +257,7 @@ static uint64_t sno_check_id(player_actor *a, const oracle_place *place, const f
     /* whatever the metabyte is */
     fuzz_set_add(unit << 17 | (uint64_t)sno_tick(id) << 16 | sno_sequence(id));
     if (a->any && !fuzz_stepped_back && in_order)
-        fuzz_true("ID after the previous one",
-                  unit > a->last_time || (unit == a->last_time && number > a->last_seq));
+        fuzz_true("ID after the previous one", unit > a->last_time || (unit == a->last_time && number > a->last_seq));
     a->any = true;
     a->last_time = unit;
     a->last_seq = number;
@@ -283,8 +272,7 @@ static sno_snapshot sno_stand(player_actor *a) {
     fuzz_same("snapshot", sno_snapshot_take(sno_of(a), &s), FLAKE_OK);
     fuzz_same("partition of the snapshot", s.partition, sno_partition_now);
     fuzz_same("sequence_min of the snapshot", s.sequence_min, a->seq_min);
-    fuzz_same("sequence_max of the snapshot", s.sequence_max,
-              (int64_t)(a->seq_min + a->oracle.cap - 1));
+    fuzz_same("sequence_max of the snapshot", s.sequence_max, (int64_t)(a->seq_min + a->oracle.cap - 1));
     return s;
 }
 
@@ -306,15 +294,13 @@ static void sno_check_position(player_actor *a, bool waited) {
     const uint64_t cap = expect->cap;
     if (!player_scene.exact) return;
     /* A blocked caller checks each unit, so it may have queued before its time had come. */
-    if (waited && s.wall_hi >= 0 && (uint64_t)s.wall_hi < expect->recorded)
-        expect->recorded = (uint64_t)s.wall_hi;
+    if (waited && s.wall_hi >= 0 && (uint64_t)s.wall_hi < expect->recorded) expect->recorded = (uint64_t)s.wall_hi;
     fuzz_same("drifts", s.drifts, (int64_t)(uint32_t)(a->drifts_before + expect->drifts));
     fuzz_same("tick of the drifts", s.drifts & 1, expect->next.tick);
     fuzz_same_u64("wall_hi", (uint64_t)s.wall_hi, expect->recorded);
     const uint64_t safe = expect->safe[expect->next.tick ^ 1], last = ((uint64_t)1 << 39) - 1;
     fuzz_same_u64("wall_safe", (uint64_t)s.wall_safe, safe < last ? safe : last); /* a queue may reach past it */
-    if (!expect->next.unit && !expect->next.index)
-        return; /* no number drawn looks like the first one */
+    if (!expect->next.unit && !expect->next.index) return; /* no number drawn looks like the first one */
     const uint64_t count = (uint64_t)s.sequence - a->seq_min + 1;
     fuzz_same_u64("unit of the next number", (uint64_t)s.wall_hi + count / cap, expect->next.unit);
     fuzz_same_u64("next number", count % cap, expect->next.index);
@@ -322,23 +308,12 @@ static void sno_check_position(player_actor *a, bool waited) {
 
 /* ---- calls ---- */
 
-static flake_status sno_draw(player_actor *a, player_call call, int64_t unix_ms, size_t n,
-                             size_t *given) {
+static flake_status sno_draw(player_actor *a, player_call call, int64_t unix_ms, size_t n, size_t *given) {
     static sno_id ids[fuzz_most_places + 1];
-    sno_gen *const g = sno_of(a);
-    const uint8_t meta = sno_meta_of_step();
-    flake_status status;
     memset(ids, 0x5e, (n + 1) * sizeof *ids);
-    switch (call) {
-    case PLAYER_NEXT: status = sno_next(g, meta, ids); break;
-    case PLAYER_TRY: status = sno_try(g, meta, ids); break;
-    case PLAYER_NEXT_N: status = sno_next_n(g, meta, ids, n); break;
-    case PLAYER_TRY_N: status = sno_try_n(g, meta, ids, n, given); break;
-    default: status = sno_try_at(g, meta, unix_ms, ids); break;
-    }
+    const flake_status status = PLAYER_DRAW(sno, ids, sno_of(a), sno_meta_of_step());
     for (size_t i = 0; i <= n; i++) {
-        if (!memcmp(ids[i].bytes, player_ids[i].bytes, sizeof ids[i].bytes))
-            continue; /* untouched */
+        if (!memcmp(ids[i].bytes, player_ids[i].bytes, sizeof ids[i].bytes)) continue; /* untouched */
         memset(&player_ids[i], 0, sizeof player_ids[i]);
         memcpy(player_ids[i].bytes, ids[i].bytes, sizeof ids[i].bytes);
     }
@@ -394,8 +369,7 @@ static void sno_play_restore(void) {
         }
         flake_options o = player_scene.options;
         fuzz_same("init with a wrong snapshot",
-                  sno_init(&sno_gens[1], flake_node_fixed(NULL, s.partition), &bad, &o, NULL),
-                  FLAKE_INVALID);
+                  sno_init(&sno_gens[1], flake_node_fixed(NULL, s.partition), &bad, &o, NULL), FLAKE_INVALID);
         sno_id id;
         fuzz_same("next after it", sno_next(&sno_gens[1], 0, &id), FLAKE_INVALID);
         return;
@@ -444,15 +418,11 @@ static void sno_check_answers(player_actor *a) {
     fuzz_same("retry_ns", flake_retry_ns(a->gen), oracle_retry_ns(expect));
     sno_check_retry(a, oracle_retry_ns(expect));
     uint64_t now, len = 0;
-    if (oracle_unit_at(expect, fuzz_reading_ns, &now) == ORACLE_OK && now >= expect->recorded &&
-        now >= expect->start)
-        len = expect->next.unit > now    ? expect->cap
-              : expect->next.unit == now ? expect->next.index
-                                         : 0;
+    if (oracle_unit_at(expect, fuzz_reading_ns, &now) == ORACLE_OK && now >= expect->recorded && now >= expect->start)
+        len = expect->next.unit > now ? expect->cap : expect->next.unit == now ? expect->next.index : 0;
     if (expect->next.unit <= expect->last_unit) {
         fuzz_same_u64("len", sno_len(sno_of(a)), len);
-        fuzz_same_u64("sequence_now", sno_sequence_now(sno_of(a)),
-                      a->seq_min + (len ? len - 1 : 0));
+        fuzz_same_u64("sequence_now", sno_sequence_now(sno_of(a)), a->seq_min + (len ? len - 1 : 0));
     }
     flake_stats stats;
     flake_stats_get(a->gen, &stats);
@@ -467,10 +437,9 @@ static void sno_play_other(player_actor *a, player_call call) {
     else sno_play_restore();
 }
 
-static const player sno_player = {{PLAYER_NEXT, PLAYER_NEXT, PLAYER_NEXT, PLAYER_TRY, PLAYER_TRY,
-                                   PLAYER_TRY, PLAYER_NEXT_N, PLAYER_NEXT_N, PLAYER_TRY_N,
-                                   PLAYER_TRY_AT, PLAYER_RESTORE, PLAYER_WITH_TIME, PLAYER_NONE,
-                                   PLAYER_CLOCK, PLAYER_CLOCK, PLAYER_CLOCK},
+static const player sno_player = {{PLAYER_NEXT, PLAYER_NEXT, PLAYER_NEXT, PLAYER_TRY, PLAYER_TRY, PLAYER_TRY,
+                                   PLAYER_NEXT_N, PLAYER_NEXT_N, PLAYER_TRY_N, PLAYER_TRY_AT, PLAYER_RESTORE,
+                                   PLAYER_WITH_TIME, PLAYER_NONE, PLAYER_CLOCK, PLAYER_CLOCK, PLAYER_CLOCK},
                                   256,
                                   sno_open,
                                   sno_draw,

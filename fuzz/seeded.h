@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Plays inputs generated from a seed, as a test of check.h. A failure fails the test and prints the
- * input; `xxd -r -p` turns it into a file for build/fuzz/replay_flake or replay_sno. Include it after a
- * player.
+ * Plays inputs generated from a seed, as a test of check.h. A failure fails the test and prints the input; `xxd -r -p`
+ * turns it into a file for build/fuzz/replay_flake or replay_sno. Include it after a player.
  */
 #ifndef SEEDED_H
 #define SEEDED_H
@@ -29,8 +28,7 @@ static inline void seeded_fail(const char *failure) {
     longjmp(seeded_end, 1);
 }
 
-static inline void seeded_play_one(void (*play)(const uint8_t *, size_t), uint64_t seed,
-                                   seeded how) {
+static inline void seeded_play_one(void (*play)(const uint8_t *, size_t), uint64_t seed, seeded how) {
     static uint8_t bytes[seeded_longest];
     uint64_t random = seed * 0x9e3779b97f4a7c15 | 1;
     const size_t size = 20 + (size_t)random_below(&random, seeded_longest - 20);
@@ -43,15 +41,13 @@ static inline void seeded_play_one(void (*play)(const uint8_t *, size_t), uint64
     if (!setjmp(seeded_end)) play(bytes, size); /* else it has failed */
 }
 
-static inline void seeded_play(void (*play)(const uint8_t *, size_t), uint64_t seed, int inputs,
-                               seeded how) {
+static inline void seeded_play(void (*play)(const uint8_t *, size_t), uint64_t seed, int inputs, seeded how) {
 #ifdef TEST_SMALL
     inputs /= 20;
 #endif
     const uint64_t ids_before = fuzz_ids;
     fuzz_instead = seeded_fail;
-    for (int i = 0; i < inputs && check_failures < 3; i++)
-        seeded_play_one(play, seed + (uint64_t)i, how);
+    for (int i = 0; i < inputs && check_failures < 3; i++) seeded_play_one(play, seed + (uint64_t)i, how);
     CHECK(fuzz_ids > ids_before);
 }
 

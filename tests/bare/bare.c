@@ -58,9 +58,7 @@ enum { has_net = FILES_OF(!has_system, 0) };
 #endif
 
 /* The reason names the macro that leaves it out, or what else is missing. */
-static bool names_the_cause(const char *why) {
-    return why && (strstr(why, "FLAKE_NO_") || strstr(why, "POSIX"));
-}
+static bool names_the_cause(const char *why) { return why && (strstr(why, "FLAKE_NO_") || strstr(why, "POSIX")); }
 
 enum { IDS = 20000 }; /* of several units */
 
@@ -121,7 +119,7 @@ TEST(a_uuid_of_a_given_time_needs_random_bytes) {
     CHECK_EQ(flake_uuid7_at(-1, text), FLAKE_TIME_RANGE);
 }
 
-TEST(a_bump_stops_all) {
+TEST(a_clone_stops_all_generators) {
     uint64_t id = 0;
     CHECK_EQ(flake_init(&ids, flake_node_fixed(NULL, 0), NULL, NULL), FLAKE_OK);
     flake_machine_cloned();
@@ -146,9 +144,7 @@ TEST(a_directory_is_there_or_says_why) {
         flake_why why = {""};
         if (i < 3) options.layout = layouts[i / 2];
         else memset(&options.layout, 0, sizeof options.layout);
-        CHECK_EQ(i == 3 ? sno_init(&snos, node, NULL, &options, &why)
-                        : flake_init(g, node, &options, &why),
-                 wanted);
+        CHECK_EQ(i == 3 ? sno_init(&snos, node, NULL, &options, &why) : flake_init(g, node, &options, &why), wanted);
         CHECK(has_files || names_the_cause(why.text));
         CHECK(has_files ? flake_gen_node(g) - 77 < 2 : flake_gen_node(g) == UINT64_MAX);
         CHECK_EQ(i == 3   ? sno_next(&snos, 1, &sno)
@@ -178,10 +174,8 @@ TEST(addresses_are_there_or_say_why) {
     for (int i = 0; i < 2; i++) {
         uint64_t node = 77;
         flake_why why = {""};
-        const flake_status status =
-            i ? flake_node_from_mac(NULL, &node, &why) : flake_node_from_ip(&node, &why);
-        if (has_net)
-            CHECK(status == FLAKE_OK || status == FLAKE_INVALID); /* a host may have none */
+        const flake_status status = i ? flake_node_from_mac(NULL, &node, &why) : flake_node_from_ip(&node, &why);
+        if (has_net) CHECK(status == FLAKE_OK || status == FLAKE_INVALID); /* a host may have none */
         else CHECK(status == FLAKE_IO && node == no_number && names_the_cause(why.text));
     }
 }

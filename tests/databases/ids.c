@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * ids.c DIRECTORY COUNT   draws COUNT IDs of each kind over some hours of the caller's time, and
- * writes for each kind
+ * ids.c DIRECTORY COUNT   draws COUNT IDs of each kind over some hours of the caller's time, and writes for each kind
  *
  *     KIND.made     number,id    in the order of generation
  *     KIND.ranges   name,least,greatest    windows of time, as min_at and max_at bound them
@@ -40,8 +39,7 @@ static uint64_t random_state = 88172645463325252u;
 static void make_rows(void) {
     static flake_gen gens[snos];
     static sno_gen sno_ids;
-    const flake_node nodes[] = {flake_node_fixed(NULL, 97), flake_node_fixed(NULL, 0x0242ac110002),
-                                flake_node_none()};
+    const flake_node nodes[] = {flake_node_fixed(NULL, 97), flake_node_fixed(NULL, 0x0242ac110002), flake_node_none()};
     for (unsigned g = 0; g < snos; g++) {
         const flake_options options = {.layout = layouts[g], .start_this_unit = true};
         WELL(flake_init(&gens[g], nodes[g], &options, NULL));
@@ -52,8 +50,7 @@ static void make_rows(void) {
     for (row *r = rows; r < rows + count; r++) {
         uint64_t flake;
         sno_id sno;
-        if (random_below(&random_state, 4) == 0)
-            unix_ms += (int64_t)random_below(&random_state, 173);
+        if (random_below(&random_state, 4) == 0) unix_ms += (int64_t)random_below(&random_state, 173);
         r->unix_ms = unix_ms;
         WELL(flake_try_at(&gens[flakes], unix_ms, &flake));
         flake_to_bytes(flake, r->id[flakes].bytes);
@@ -69,8 +66,7 @@ static char *text_of(unsigned k, const flake128 *id, char *text) {
     if (kinds[k].form == decimal)
         MUST(flake_format(flake_from_bytes(id->bytes), FLAKE_DEC, text, FLAKE_TEXT_SIZE) != 0);
     else if (kinds[k].form == hex)
-        for (size_t i = 0; i < (g == snos ? 10 : 16); i++)
-            (void)snprintf(text + 2 * i, 3, "%02x", id->bytes[i]);
+        for (size_t i = 0; i < (g == snos ? 10 : 16); i++) (void)snprintf(text + 2 * i, 3, "%02x", id->bytes[i]);
     else if (g == snos) sno_to_uuid(sno_from_bytes(id->bytes), text);
     else flake128_to_uuid(id, text);
     return text;
@@ -107,8 +103,7 @@ static FILE *open_file(const char *folder, const char *name, const char *what) {
 }
 
 /* Those with a time from..to, in the kind's units. */
-static void write_rows(const char *folder, unsigned k, const char *what, int64_t from_ms,
-                       int64_t to_ms) {
+static void write_rows(const char *folder, unsigned k, const char *what, int64_t from_ms, int64_t to_ms) {
     FILE *out = open_file(folder, kinds[k].name, what);
     const unsigned g = kinds[k].from;
     const int64_t unit_ms = g == snos ? 4 : 1;
@@ -148,8 +143,7 @@ int main(int argc, char **argv) {
             char least[FLAKE128_TEXT_SIZE], greatest[FLAKE128_TEXT_SIZE];
             const flake128 from = bound(kinds[k].from, windows[i].from_ms, false),
                            to = bound(kinds[k].from, windows[i].to_ms, true);
-            (void)fprintf(ranges, "%s,%s,%s\n", windows[i].name, text_of(k, &from, least),
-                          text_of(k, &to, greatest));
+            (void)fprintf(ranges, "%s,%s,%s\n", windows[i].name, text_of(k, &from, least), text_of(k, &to, greatest));
             write_rows(argv[1], k, windows[i].name, windows[i].from_ms, windows[i].to_ms);
         }
         MUST(fclose(ranges) == 0);

@@ -63,8 +63,7 @@ static void open_modules(void) {
         copies[i] = open_module(name, &handle);
     }
     copies[MODULES] = plugin_calls();
-    void *const memory =
-        mmap(NULL, sizeof *our, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void *const memory = mmap(NULL, sizeof *our, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) exit(1);
     our = (drawn *)memory;
 }
@@ -112,19 +111,18 @@ TEST(copies_and_their_children_give_no_id_twice) {
 
 /* ---- what each copy has separately ---- */
 
-TEST(a_bump_reaches_its_own_copy) {
+TEST(a_clone_reaches_its_own_copy) {
     for (int i = 0; i < COPIES; i++) MAKE(init, i, i);
-    copies[1]->bump();
-    copies[MODULES]->bump();
-    for (int i = 0; i < COPIES; i++)
-        CHECK_EQ(draw_of(i), i == 1 || i == MODULES ? FLAKE_FORKED : FLAKE_OK);
+    copies[1]->clone();
+    copies[MODULES]->clone();
+    for (int i = 0; i < COPIES; i++) CHECK_EQ(draw_of(i), i == 1 || i == MODULES ? FLAKE_FORKED : FLAKE_OK);
     MAKE(reinit, 1, 900);
     MAKE(reinit, MODULES, 901);
 }
 
 /* ---- dlclose ---- */
 
-static void open_use_and_close(bool with_snos, bool with_a_bump) {
+static void open_use_and_close(bool with_snos, bool with_a_clone) {
     static flake_gen gen;
     void *handle;
     uint8_t uuid[16];
@@ -134,7 +132,7 @@ static void open_use_and_close(bool with_snos, bool with_a_bump) {
     CHECK_EQ(calls->next_n(&gen, &id, 1), FLAKE_OK);
     if (with_snos) (void)calls->generate(1);
     CHECK_EQ(calls->uuid7(uuid), FLAKE_OK);
-    if (with_a_bump) calls->bump();
+    if (with_a_clone) calls->clone();
     if (with_snos) (void)calls->generate(1);
     CHECK_EQ(dlclose(handle), 0);
 }
@@ -204,9 +202,7 @@ TEST(numbers_of_two_modules_are_two_numbers) {
     in_child(claim_when_one_is_free);
 }
 
-static void claim_it_in_another_process(void) {
-    CHECK_EQ(claim_of(6, 7, 7, later_ns), FLAKE_IN_USE);
-}
+static void claim_it_in_another_process(void) { CHECK_EQ(claim_of(6, 7, 7, later_ns), FLAKE_IN_USE); }
 
 TEST(a_number_is_one_modules) {
     make_folder();

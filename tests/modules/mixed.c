@@ -9,9 +9,7 @@
 
 static flake_gen gen;
 
-static int make(uint32_t node) {
-    return (int)flake_init(&gen, flake_node_fixed(NULL, node), NULL, NULL);
-}
+static int make(uint32_t node) { return (int)flake_init(&gen, flake_node_fixed(NULL, node), NULL, NULL); }
 
 static int next(uint64_t *id) { return (int)flake_next(&gen, id); }
 

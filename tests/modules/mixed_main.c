@@ -11,12 +11,11 @@
 static int apart;
 
 static bool overlap(size_t a, size_t b) {
-    const uintptr_t one = (uintptr_t)mixed_one.objects[a].at,
-                    two = (uintptr_t)mixed_two.objects[b].at;
+    const uintptr_t one = (uintptr_t)mixed_one.objects[a].at, two = (uintptr_t)mixed_two.objects[b].at;
     return one < two + mixed_two.objects[b].size && two < one + mixed_one.objects[a].size;
 }
 
-TEST(objects_are_apart_or_the_same) {
+TEST(objects_are_apart_or_shared_by_their_version) {
     for (size_t a = 0; a < MIXED_OBJECTS; a++)
         for (size_t b = 0; b < MIXED_OBJECTS; b++) {
             const bool is_shared = a == b && (int)a >= apart;
@@ -37,7 +36,7 @@ static size_t sno_repeats(uint8_t (*ids)[10], size_t step, size_t n) {
     return count_duplicates(sorted, n);
 }
 
-TEST(both_draw) {
+TEST(ids_of_both_units_are_unique) {
     static uint64_t ids[2 * MIXED_IDS];
     static uint8_t snos[2 * MIXED_IDS][10], uuids[2 * MIXED_IDS][16];
     CHECK_EQ(mixed_one.make(1), 0);
@@ -63,7 +62,7 @@ static void draw_in_child(void) {
     CHECK(mixed_two.next(&id) != 0);
 }
 
-TEST(both_know_of_a_fork) {
+TEST(both_units_detect_a_fork) {
     uint64_t id;
     in_child(draw_in_child);
     CHECK_EQ(mixed_one.next(&id), 0);

@@ -16,7 +16,7 @@ typedef struct plugin {
     flake_status (*init)(flake_gen *, flake_node, const flake_options *, flake_why *);
     flake_status (*next_n)(flake_gen *, uint64_t *ids, size_t n);
     flake_status (*reinit)(flake_gen *, flake_node, const flake_options *, flake_why *);
-    void (*bump)(void);
+    void (*clone)(void);
     flake_status (*close)(flake_gen *, flake_why *);
 } plugin;
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The oracle of tests and fuzzers, for both headers: what a generator must return to one call after
- * the other. It models what the headers promise, not how they do it: it packs no word, and has one
- * thread.
+ * The oracle of tests and fuzzers, for both headers: what a generator must return to one call after the other. It
+ * models what the headers promise, not how they do it: it packs no word, and has one thread.
  *
  *     oracle o = oracle_of(epoch_ms, unit_ms, time_bits, cap);   then set what differs, and the clock
  *     oracle_run run; if (oracle_draw(&o, ORACLE_WAIT, 1, &run) == ORACLE_OK) ... run.first is the
@@ -62,8 +61,7 @@ typedef struct oracle {
     uint64_t ids, batches, waits, clock_backwards, drifts; /* draws that met each */
 } oracle;
 
-static inline oracle oracle_of(int64_t epoch_ms, int64_t unit_ms, unsigned time_bits,
-                               uint64_t cap) {
+static inline oracle oracle_of(int64_t epoch_ms, int64_t unit_ms, unsigned time_bits, uint64_t cap) {
     oracle o;
     memset(&o, 0, sizeof o);
     o.epoch_ms = epoch_ms;
@@ -121,9 +119,7 @@ typedef struct oracle_view {
     int64_t blocked_ns;   /* until then */
 } oracle_view;
 
-static inline bool oracle_has_drawn(const oracle *o) {
-    return o->next.unit > o->start || o->next.index;
-}
+static inline bool oracle_has_drawn(const oracle *o) { return o->next.unit > o->start || o->next.index; }
 
 /* A clock that reads less than the first unit has not gone backwards, if init did not wait for that unit, and no draw
  * has read a time of it or a later one. */
@@ -142,8 +138,7 @@ static inline oracle_view oracle_look(const oracle *o, int64_t now_ns, bool give
     if (o->ticks && v.now < o->recorded) {
         const unsigned other = o->next.tick ^ 1;
         if (v.now <= o->safe[other]) {
-            const uint64_t past = o->safe[other] + 1,
-                           due = past < o->recorded ? past : v.first.unit;
+            const uint64_t past = o->safe[other] + 1, due = past < o->recorded ? past : v.first.unit;
             v.status = due > o->last_unit ? ORACLE_RANGE : ORACLE_CLOCK_BACK;
             v.blocked = true;
             v.blocked_ns = oracle_start_ns(o, past < o->recorded ? past : o->recorded);
@@ -214,8 +209,7 @@ static inline bool oracle_hold(const oracle *o, int64_t due_ns, int64_t *budget_
     }
 }
 
-static inline oracle_status oracle_draw_by_clock(oracle *o, oracle_how how, uint64_t want,
-                                                 oracle_run *run) {
+static inline oracle_status oracle_draw_by_clock(oracle *o, oracle_how how, uint64_t want, oracle_run *run) {
     int64_t budget_ns = o->max_wait_ns;
     bool behind = false, slept = false;
     for (;;) {
@@ -230,14 +224,12 @@ static inline oracle_status oracle_draw_by_clock(oracle *o, oracle_how how, uint
             const int64_t left_ns = oracle_until_ns(v.due_ns, now_ns);
             const bool refused = o->fail_on_backwards && v.status == ORACLE_CLOCK_BACK;
             if (how != ORACLE_WAIT || refused || left_ns > budget_ns) return v.status;
-            if (!slept && v.due_ns > oracle_start_ns(o, o->start) -
-                                         (int64_t)o->max_ahead * o->unit_ms * 1000000) {
+            if (!slept && v.due_ns > oracle_start_ns(o, o->start) - (int64_t)o->max_ahead * o->unit_ms * 1000000) {
                 o->waits++;
                 slept = true;
             }
             if (v.blocked || o->without_places) {
-                const int64_t sleep_ns =
-                    v.blocked ? oracle_until_ns(v.blocked_ns, now_ns) : left_ns;
+                const int64_t sleep_ns = v.blocked ? oracle_until_ns(v.blocked_ns, now_ns) : left_ns;
                 o->sleep(sleep_ns);
                 budget_ns -= sleep_ns;
                 continue;
@@ -270,8 +262,7 @@ static inline bool oracle_is_far_ahead(const oracle *o, int64_t given_ns) {
 static inline oracle_status oracle_draw_at(oracle *o, int64_t given_ns, oracle_run *run) {
     const oracle_view v = oracle_look(o, given_ns, true);
     const bool is_new = v.now > o->recorded || (!oracle_has_drawn(o) && !o->start);
-    if (v.status != ORACLE_RANGE && is_new && oracle_is_far_ahead(o, given_ns))
-        return ORACLE_TOO_FAR_AHEAD;
+    if (v.status != ORACLE_RANGE && is_new && oracle_is_far_ahead(o, given_ns)) return ORACLE_TOO_FAR_AHEAD;
     if (v.status == ORACLE_OK) oracle_take(o, &v, 1, run);
     return v.status;
 }
@@ -346,8 +337,7 @@ static inline void oracle_restore(oracle *o, uint64_t unit, uint64_t count) {
     place.unit = unit;
     place.index = 0;
     place = oracle_after(o, place, count);
-    if (place.unit < o->next.unit || (place.unit == o->next.unit && place.index <= o->next.index))
-        return;
+    if (place.unit < o->next.unit || (place.unit == o->next.unit && place.index <= o->next.index)) return;
     o->next = place;
     if (o->recorded < unit) o->recorded = unit;
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A slow reference for the texts of IDs, for tests and fuzzers: it writes and reads a digit at a time, by
- * division of bytes. It shares no code with the header. 64-bit IDs are in the low half of a flake128.
- * Include flake.h first.
+ * A slow reference for the texts of IDs, for tests and fuzzers: it writes and reads a digit at a time, by division of
+ * bytes. It shares no code with the header. 64-bit IDs are in the low half of a flake128. Include flake.h first.
  */
 #ifndef SLOW_TEXT_H
 #define SLOW_TEXT_H
@@ -151,8 +150,7 @@ static inline bool slow_from_ulid(const char *text, flake128 *id) {
 
 static inline size_t format_kind(flake128 id, const text_kind *k, bool fixed, char *text, size_t size) {
     const uint64_t id64 = flake_from_bytes(id.bytes + 8);
-    if (k->form < 0)
-        return (fixed ? flake128_format_fixed : flake128_format)(&id, k->base, text, size);
+    if (k->form < 0) return (fixed ? flake128_format_fixed : flake128_format)(&id, k->base, text, size);
     return (fixed ? flake_format_fixed : flake_format)(id64, (flake_encoding)k->form, text, size);
 }
 
@@ -177,10 +175,8 @@ typedef struct text_wide {
 } text_wide;
 
 static const text_wide text_wides[] = {
-    {36, slow_to_uuid, slow_from_uuid, flake128_to_uuid, flake128_from_uuid, flake128_to_uuid_n,
-     flake128_from_uuid_n},
-    {26, slow_to_ulid, slow_from_ulid, flake128_to_ulid, flake128_from_ulid, flake128_to_ulid_n,
-     flake128_from_ulid_n},
+    {36, slow_to_uuid, slow_from_uuid, flake128_to_uuid, flake128_from_uuid, flake128_to_uuid_n, flake128_from_uuid_n},
+    {26, slow_to_ulid, slow_from_ulid, flake128_to_ulid, flake128_from_ulid, flake128_to_ulid_n, flake128_from_ulid_n},
 };
 
 #endif

@@ -3,7 +3,7 @@
  * Runs a command-line tool inside a test, with a scripted clock: its output is stored in memory, and
  * its exit ends only the run. Included before the tool's code, whose system calls it replaces.
  *
- *     run_tool((const char *[]){"generate", "--json", NULL});
+ *     run_tool(NULL, "generate --json --node=%d", 7);
  *     CHECK_STR(run_output, "...");
  *
  * And makes texts that are hard to distinguish: only digits, only letters, with leading zeros.
@@ -26,6 +26,12 @@ static char run_output[4096], run_complaint[1024];
 static size_t run_size;
 static jmp_buf run_end;
 
+#if defined(__GNUC__)
+#define RUN_FORMAT(at, values) __attribute__((format(__printf__, at, values)))
+#else
+#define RUN_FORMAT(at, values)
+#endif
+
 static void run_put(const char *text, size_t size) {
     if (size > sizeof run_output - 1 - run_size) size = sizeof run_output - 1 - run_size;
     memcpy(run_output + run_size, text, size);
@@ -33,11 +39,8 @@ static void run_put(const char *text, size_t size) {
     run_output[run_size] = '\0';
 }
 
-#if defined(__GNUC__)
-__attribute__((format(__printf__, 1, 2)))
-#endif
-static void
-run_printf(const char *format, ...) {
+RUN_FORMAT(1, 2)
+static void run_printf(const char *format, ...) {
     char text[4096];
     va_list values;
     va_start(values, format);
@@ -64,11 +67,8 @@ static size_t run_fwrite(const char *text, size_t size, size_t n) {
     return n;
 }
 
-#if defined(__GNUC__)
-__attribute__((format(__printf__, 1, 0)))
-#endif
-static void
-run_complain(const char *format, va_list values) {
+RUN_FORMAT(1, 0)
+static void run_complain(const char *format, va_list values) {
     (void)vsnprintf(run_complaint, sizeof run_complaint, format, values);
 }
 
@@ -87,28 +87,36 @@ _Noreturn static void run_exit(int code) { longjmp(run_end, code + 1); }
 static int tool_main(int count, char **words);
 static void run_forget(void); /* the options of the last run */
 
-static char *run_words[17]; /* as main gets them */
-static int run_count;
-
-static void run_take(const char *const *words) {
-    static char copies[16][512];
-    run_words[0] = copies[0];
-    for (run_count = 1; *words && run_count < 16; words++) {
-        if (!**words) continue;
-        run_words[run_count] = copies[run_count];
-        (void)snprintf(run_words[run_count++], sizeof copies[0], "%s", *words);
+/* Runs the tool with the words of a line, which blanks separate, and then with `text`; NULL: without. Returns its exit
+ * code. */
+RUN_FORMAT(2, 3)
+static int run_tool(const char *text, const char *format, ...) {
+    static char line[512], copy[512];
+    static char *words[17];
+    static int count;
+    va_list values;
+    va_start(values, format);
+    (void)vsnprintf(line, sizeof line, format, values);
+    va_end(values);
+    words[0] = copy;
+    count = 1;
+    for (char *word = strtok(line, " "); word; word = strtok(NULL, " ")) words[count++] = word;
+    if (text) {
+        (void)snprintf(copy, sizeof copy, "%s", text);
+        words[count++] = copy;
     }
-    run_words[run_count] = NULL;
-}
-
-/* Returns the exit code. The words end with NULL; an empty one is left out. */
-static int run_tool(const char *const *words) {
-    run_take(words);
+    words[count] = NULL;
     run_forget();
     run_size = 0;
     run_output[0] = run_complaint[0] = '\0';
     const int jumped = setjmp(run_end);
-    return jumped ? jumped - 1 : tool_main(run_count, run_words);
+    return jumped ? jumped - 1 : tool_main(count, words);
+}
+
+/* Stores the one line that `generate` has printed. */
+static void run_line(char *text, size_t room) {
+    CHECK(run_size > 1 && run_output[run_size - 1] == '\n' && run_size < room);
+    (void)snprintf(text, run_size, "%s", run_output);
 }
 
 /* ---- texts that are hard to distinguish ---- */
@@ -127,14 +135,12 @@ static bool run_is(int kind, char c) {
 }
 
 /* Digits of that kind alone, if the base has any. */
-static void run_random_text(uint64_t *random, int kind, const char *digits, unsigned base,
-                            size_t length, char *text) {
+static void run_random_text(uint64_t *random, int kind, const char *digits, unsigned base, size_t length, char *text) {
     char few[64];
     size_t n = 0;
     for (unsigned i = 0; i < base; i++)
         if (run_is(kind, digits[i])) few[n++] = digits[i];
-    for (size_t i = 0; i < length; i++)
-        text[i] = n ? few[random_below(random, n)] : digits[random_below(random, base)];
+    for (size_t i = 0; i < length; i++) text[i] = n ? few[random_below(random, n)] : digits[random_below(random, base)];
     text[length] = '\0';
 }
 

@@ -22,8 +22,7 @@ static inline bool scripted_random(void *to, size_t n) {
     if (source.repeats) source.seed = 1;
     for (size_t i = 0; i < 8; i++) {
         source.given[i] = 0;
-        for (int k = 0; k < 8; k++)
-            source.given[i] = source.given[i] << 8 | random_next(&source.seed) >> 56;
+        for (int k = 0; k < 8; k++) source.given[i] = source.given[i] << 8 | random_next(&source.seed) >> 56;
     }
     memcpy(to, source.given, n);
     return true;
@@ -34,70 +33,55 @@ static unsigned lane_now; /* the calls' slot of the map */
 #define FLAKE_LANE() lane_now
 #include "flake.h"
 #include "options.h"
+#include "uuid_fields.h"
 
 #define MS INT64_C(1000000) /* in ns */
 static const int64_t T = 1700000000000;
 static const uint64_t a_node = 0x9ba1a5c50962;
-static const flake128 untouched = {{0xaa, 1, 2, 3}};
-
-/* The output of a failed draw. */
-static inline bool is_none(const flake128 *id) {
-    static const flake128 zero;
-    return flake128_compare(id, &zero) == 0;
-}
-
-static flake_gen gen, other;
-static flake_gen lanes;
-static flake_lane lane_array[3]; /* as many as lanes have: sanitizers detect an overrun */
-static flake_options options;    /* of the current test, */
-static flake_node gens_node;     /* and a node: a_node, or none in a layout without one */
-static uint32_t last_number;     /* 0: 65,535 */
-static flake128 ids[3 * 65536 + 1];
 
 enum { steps = small ? 600 : 6000 };
 
 /* Layouts, by `format` from FLAKE_I_UUID7 on; and boundary's. */
-static const flake_layout layouts[] = {FLAKE_LAYOUT_UUID7, FLAKE_LAYOUT_UUID7_NODE,
-                                       FLAKE_LAYOUT_UUID8, FLAKE_LAYOUT_ULID,
-                                       FLAKE_LAYOUT_BOUNDARY};
+static const flake_layout layouts[] = {FLAKE_LAYOUT_UUID7, FLAKE_LAYOUT_UUID7_NODE, FLAKE_LAYOUT_UUID8,
+                                       FLAKE_LAYOUT_ULID, FLAKE_LAYOUT_BOUNDARY};
 #define EACH_LAYOUT(l) for (const flake_layout *l = layouts; l < layouts + 4; l++)
 
-static inline void begin(const flake_layout *l) {
+/* What a generator is opened with. */
+typedef struct setup {
+    flake_options options;
+    flake_node node;      /* a_node, or none in a layout without one */
+    uint32_t last_number; /* 0: 65,535. Fewer than an init accepts, so that a few draws exhaust a ms */
+} setup;
+
+/* The script at T, and options that a test may change before it opens a generator. */
+static inline setup usual(const flake_layout *l) {
+    setup s = {options_of_flake(0, 0, script_read, &script_now), node_in(l, a_node), 0};
     script_at_ms(T);
     source.fails = source.repeats = false;
     lane_now = 0;
     source.seed = 0x0123456789abcdef + l->format - 1;
-    options = options_of_flake(0, 0, script_read, &script_now);
-    gens_node = node_in(l, a_node);
-    options.layout = *l;
-    last_number = 0;
+    s.options.layout = *l;
+    return s;
 }
 
-/* With fewer numbers than an init accepts, so that a few draws exhaust a ms. */
-static inline void open_gen(flake_gen *g) {
+static inline void open_gen(flake_gen *g, const setup *s) {
     flake_i_engine_config config;
     uint64_t keys[4];
-    flake_node node = gens_node;
+    flake_node node = s->node;
     (void)flake_i_process_owner_id(); /* the first draws random bytes: not between those of the keys */
-    CHECK_EQ(flake_i_resolve(&options, &node, &config, keys, NULL), FLAKE_OK);
-    if (last_number) {
-        config.options.seq_max = last_number;
-        config.unit_capacity = (uint64_t)last_number + 1;
+    CHECK_EQ(flake_i_resolve(&s->options, &node, &config, keys, NULL), FLAKE_OK);
+    if (s->last_number) {
+        config.options.seq_max = s->last_number;
+        config.unit_capacity = (uint64_t)s->last_number + 1;
     }
     flake_i_invalidate(g);
     CHECK_EQ(flake_i_claim_init(&g->claim, &node, &config, NULL, NULL), FLAKE_OK);
     CHECK_EQ(flake_i_gen_init(g, &config, node.number, keys, NULL), FLAKE_OK);
 }
 
-static inline void open_one(const flake_layout *l) {
-    begin(l);
-    open_gen(&gen);
-}
-
-static inline void open_lanes(void) {
-    options.lanes = lane_array;
-    options.lane_count = 3;
-    open_gen(&lanes);
+static inline void open_usual(flake_gen *g, const flake_layout *l) {
+    const setup s = usual(l);
+    open_gen(g, &s);
 }
 
 static inline void clock_at(int64_t unix_ms) { script_now.now_ns = unix_ms * MS; }
@@ -105,32 +89,6 @@ static inline void clock_at(int64_t unix_ms) { script_now.now_ns = unix_ms * MS;
 static inline flake128 drawn(flake_gen *g) {
     flake128 id = untouched;
     CHECK_EQ(flake128_next(g, &id), FLAKE_OK);
-    return id;
-}
-
-static inline void rises(flake128 *last, flake128 id) {
-    CHECK(memcmp(last->bytes, id.bytes, 16) < 0);
-    *last = id;
-}
-
-/* n bits from bit `from` on, as the RFC counts them: 0 is the first of the first byte. */
-static inline uint64_t bits(flake128 id, unsigned from, unsigned n) {
-    uint64_t value = 0;
-    for (unsigned i = from; i < from + n; i++)
-        value = value << 1 | (id.bytes[i / 8] >> (7 - i % 8) & 1);
-    return value;
-}
-
-static inline int64_t uuid_ms(flake128 id) { return (int64_t)bits(id, 0, 48); }
-
-/* Of a UUID. */
-static inline uint64_t counter_of(flake128 id) { return bits(id, 52, 12) << 14 | bits(id, 66, 14); }
-static inline uint64_t tail_of(flake128 id) { return bits(id, 80, 48); }
-
-/* One more in the 80 bits of a ULID. */
-static inline flake128 ulid_plus_one(flake128 id) {
-    for (unsigned i = 16; i-- > 6 && !++id.bytes[i];) {
-    }
     return id;
 }
 

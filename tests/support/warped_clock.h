@@ -15,8 +15,7 @@ static void nap(int64_t ns);
 #define FLAKE_SLEEP_NS(ns) nap(ns)
 #include "flake.h"
 
-/* Runs at times / over of the real speed; most steps are of less than step_ns, the others of less than
- * 60 ms. */
+/* Runs at times / over of the real speed; most steps are of less than step_ns, the others of less than 60 ms. */
 typedef struct warp {
     int64_t times, over;
     uint64_t step_every; /* readings; 0: never */
@@ -31,8 +30,7 @@ static int64_t warp_read(void *user) {
     warp *w = (warp *)user;
     if (w->step_every && random_below(&thread_random, w->step_every) == 0) {
         const int64_t most_ns = random_below(&thread_random, 8) ? w->step_ns : 60000000;
-        atomic_store_explicit(&w->offset_ns,
-                              -(int64_t)random_below(&thread_random, (uint64_t)most_ns),
+        atomic_store_explicit(&w->offset_ns, -(int64_t)random_below(&thread_random, (uint64_t)most_ns),
                               memory_order_relaxed);
     }
     return 1700000000000000000 + (clock_ns(CLOCK_MONOTONIC) - w->start_ns) * w->times / w->over +

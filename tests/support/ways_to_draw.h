@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * One generator of each kind of both headers, and all ways to draw from them, as one table: for tests
- * of what must hold for every way to draw. Include it after process_scene.h and both headers.
+ * All ways to draw an ID: one generator of each kind of both headers, made by ways_make, and a table of the calls that
+ * draw from it. A test of what must hold for every way loops over all_ways, draws with way_draw, and compares the IDs
+ * as numbers. Include it after process_scene.h and both headers.
  */
 #ifndef WAYS_TO_DRAW_H
 #define WAYS_TO_DRAW_H
@@ -32,80 +33,53 @@ typedef struct way_ids {
     bool left_ids; /* a call that returned none: try_n has written, or another has left no zeros */
 } way_ids;
 
-static const uint64_t way_blank = 0x5a5a5a5a5a5a5a5a;
-
 typedef enum way_call { BY_NEXT, BY_TRY, BY_NEXT_N, BY_TRY_N, BY_TRY_AT, BY_PREFETCH } way_call;
 
-static inline flake_status way_give(way_ids *out, way_call call, flake_status status,
-                                   const uint64_t *keys, size_t n) {
-    const uint64_t of_none = call == BY_TRY_N ? way_blank : 0;
+/* The result of a test's own draw. */
+static inline flake_status way_give(way_ids *out, way_call call, flake_status status, const uint64_t *keys, size_t n) {
+    (void)call;
     out->n = status == FLAKE_OK ? n : 0;
     out->left_ids = false;
-    for (size_t i = 0; i < n; i++) {
-        out->keys[i] = keys[i];
-        out->left_ids |= status != FLAKE_OK && keys[i] != of_none;
-    }
+    memcpy(out->keys, keys, out->n * sizeof *keys);
     return status;
 }
 
-static inline flake_status way_give_snos(way_ids *out, way_call call, flake_status status,
-                                        const sno_id *ids, size_t n) {
-    uint64_t keys[way_batch];
-    sno_id blank;
-    memset(&blank, 0x5a, sizeof blank);
-    for (size_t i = 0; i < n; i++)
-        keys[i] = status != FLAKE_OK && sno_equal(ids[i], blank)
-                      ? way_blank
-                      : (uint64_t)(sno_partition(ids[i]) >> 3) << 57 | sno_key(ids[i]);
-    return way_give(out, call, status, keys, n);
+static inline uint64_t way_key_64(uint64_t id) { return id; }
+
+static inline uint64_t way_key_128(flake128 id) {
+    flake_parts parts = {0, 0, 0};
+    CHECK_EQ(flake128_decompose(&flake_layout_boundary, &id, &parts), FLAKE_OK);
+    return parts.node << 57 | (uint64_t)parts.unix_ms << 16 | parts.seq;
 }
 
-static inline flake_status way_give_wide(way_ids *out, way_call call, flake_status status,
-                                        const flake128 *ids, size_t n) {
-    uint64_t keys[way_batch];
-    flake_parts parts;
-    memset(&parts, 0, sizeof parts);
-    for (size_t i = 0; i < n; i++) {
-        keys[i] = way_blank;
-        if (status != FLAKE_OK && ids[i].bytes[0] == 0x5a) continue;
-        CHECK_EQ(flake128_decompose(&flake_layout_boundary, &ids[i], &parts), FLAKE_OK);
-        keys[i] = parts.node << 57 | (uint64_t)parts.unix_ms << 16 | parts.seq;
-    }
-    return way_give(out, call, status, keys, n);
-}
+static inline uint64_t way_key_sno(sno_id id) { return (uint64_t)(sno_partition(id) >> 3) << 57 | sno_key(id); }
 
 static inline int64_t way_now_ms(void) { return flake_i_exact_ns(&ways.gen.engine.clock) / 1000000; }
 
-/* Room for the IDs of a call, and how many of them it is to fill. */
-#define WAY_ROOM(type, name)                      \
-    type name[way_batch];                         \
-    size_t n = call == BY_NEXT_N ? way_batch : 1; \
-    memset(name, 0x5a, sizeof name)
-#define WAY_DRAW(prefix, ...)                                             \
-    (call == BY_NEXT     ? prefix##_next(__VA_ARGS__, id)                 \
-     : call == BY_TRY    ? prefix##_try(__VA_ARGS__, id)                  \
-     : call == BY_NEXT_N ? prefix##_next_n(__VA_ARGS__, id, way_batch)    \
-     : call == BY_TRY_N  ? prefix##_try_n(__VA_ARGS__, id, way_batch, &n) \
-                         : prefix##_try_at(__VA_ARGS__, way_now_ms(), id))
-
-static inline flake_status way_draw64(flake_gen *g, way_call call, way_ids *out) {
-    WAY_ROOM(uint64_t, id);
-    const flake_status status =
-        call == BY_PREFETCH ? flake_prefetch_next(&ways.stock, id) : WAY_DRAW(flake, g);
-    return way_give(out, call, status, id, n ? n : way_batch);
-}
-
-static inline flake_status way_draw128(flake_gen *g, way_call call, way_ids *out) {
-    WAY_ROOM(flake128, id);
-    const flake_status status = WAY_DRAW(flake128, g);
-    return way_give_wide(out, call, status, id, n ? n : way_batch);
-}
-
-static inline flake_status way_draw_sno(sno_gen *g, way_call call, way_ids *out) {
-    WAY_ROOM(sno_id, id);
-    const flake_status status = WAY_DRAW(sno, g, 7);
-    return way_give_snos(out, call, status, id, n ? n : way_batch);
-}
+/* A function that draws IDs of one type; from_stock is its prefetch call, if it has one. */
+#define WAY_DRAWS(name, generator, type, key_of, from_stock, prefix, ...)                                \
+    static inline flake_status name(generator *g, way_call call, way_ids *out) {                         \
+        type id[way_batch], blank;                                                                       \
+        size_t n = call == BY_NEXT_N ? way_batch : 1;                                                    \
+        memset(id, 0x5a, sizeof id);                                                                     \
+        memset(&blank, 0x5a, sizeof blank);                                                              \
+        const flake_status status = call == BY_NEXT     ? prefix##_next(__VA_ARGS__, id)                 \
+                                    : call == BY_TRY    ? prefix##_try(__VA_ARGS__, id)                  \
+                                    : call == BY_NEXT_N ? prefix##_next_n(__VA_ARGS__, id, way_batch)    \
+                                    : call == BY_TRY_N  ? prefix##_try_n(__VA_ARGS__, id, way_batch, &n) \
+                                    : call == BY_TRY_AT ? prefix##_try_at(__VA_ARGS__, way_now_ms(), id) \
+                                                        : from_stock;                                    \
+        out->n = status == FLAKE_OK ? n : 0;                                                             \
+        out->left_ids = false;                                                                           \
+        for (size_t i = 0; i < out->n; i++) out->keys[i] = key_of(id[i]);                                \
+        for (size_t i = 0; i < (n ? n : way_batch) && status != FLAKE_OK; i++)                           \
+            out->left_ids |= call == BY_TRY_N ? memcmp(&id[i], &blank, sizeof blank) != 0                \
+                                              : !is_zero(&id[i], sizeof blank);                          \
+        return status;                                                                                   \
+    }
+WAY_DRAWS(way_draw64, flake_gen, uint64_t, way_key_64, flake_prefetch_next(&ways.stock, id), flake, g)
+WAY_DRAWS(way_draw128, flake_gen, flake128, way_key_128, FLAKE_INVALID, flake128, g)
+WAY_DRAWS(way_draw_sno, sno_gen, sno_id, way_key_sno, FLAKE_INVALID, sno, g, 7)
 
 /* IDs of one family differ by their keys. */
 enum { FAMILY_FLAKE, FAMILY_WIDE, FAMILY_SNO, FAMILY_SNO_SHARDS, FAMILY_SNO_LANES, families };
@@ -153,9 +127,7 @@ typedef struct ways_setup {
     flake_gate gate;
 } ways_setup;
 
-static inline uint16_t ways_partition(unsigned who, unsigned family) {
-    return (uint16_t)(8 * (who + 1) + family);
-}
+static inline uint16_t ways_partition(unsigned who, unsigned family) { return (uint16_t)(8 * (who + 1) + family); }
 
 static inline flake_node ways_node(const ways_setup *w, uint64_t number) {
     return w->gate.admit ? flake_node_gated(&w->gate, number) : flake_node_fixed(w->dir, number);
@@ -168,8 +140,7 @@ static inline flake_node ways_other_node(const ways_setup *w, flake_node node, u
     return w->dir ? ways_node(w, number) : node;
 }
 
-static inline flake_options ways_flake_options(const ways_setup *w, uint32_t seq_min,
-                                               uint32_t seq_max) {
+static inline flake_options ways_flake_options(const ways_setup *w, uint32_t seq_min, uint32_t seq_max) {
     flake_options o = options_of_flake(seq_min, seq_max, scene_clock, NULL);
     o.no_wait = w->no_wait;
     return o;
@@ -197,63 +168,45 @@ static inline flake_options way_lanes_of(flake_options o, flake_lane *lanes) {
     return o;
 }
 
-static inline flake_status way_init(const ways_setup *w, flake_gen *g, flake_node node,
-                                    const flake_options *o) {
+static inline flake_status way_init(const ways_setup *w, flake_gen *g, flake_node node, const flake_options *o) {
     return w->again ? flake_reinit_after_fork(g, node, o, NULL) : flake_init(g, node, o, NULL);
 }
 
-static inline flake_status way_init_sno(const ways_setup *w, sno_gen *g, const sno_snapshot *pool,
-                                        const flake_options *o) {
-    const flake_node node = ways_node(w, pool->partition);
-    return w->again ? sno_reinit_after_fork(g, node, pool, o, NULL)
-                    : sno_init(g, node, pool, o, NULL);
-}
-
-/* With the sequence numbers after the others'. */
-static inline flake_status ways_make_lanes(const ways_setup *w) {
-    const flake_node node = ways_other_node(w, ways_flake_node(w), 3);
-    const flake_node wide_node = ways_other_node(w, ways_wide_node(w), 4);
-    const flake_options f = way_lanes_of(ways_flake_options(w, 300, 399), ways.lane);
-    flake_options wide = way_lanes_of(ways_wide_options(w), ways.wide_lane);
-    const sno_snapshot pool = ways_pool(w->who, FAMILY_SNO_LANES, 0, 99);
-    flake_options s = way_lanes_of(ways_sno_options(), ways.sno_lane);
-    wide.seq_min = 100, wide.seq_max = 199;
-    s.no_wait = w->no_wait;
-    flake_status status = way_init(w, &ways.lanes, node, &f);
-    if (status == FLAKE_OK) status = way_init(w, &ways.wide_lanes, wide_node, &wide);
-    if (status == FLAKE_OK) status = way_init_sno(w, &ways.sno_lanes, &pool, &s);
-    return status;
+static inline flake_status way_init_sno(const ways_setup *w, sno_gen *g, unsigned family, const flake_options *o) {
+    const sno_snapshot pool = ways_pool(w->who, family, 0, 99);
+    const flake_node node = ways_node(w, pool.partition);
+    return w->again ? sno_reinit_after_fork(g, node, &pool, o, NULL) : sno_init(g, node, &pool, o, NULL);
 }
 
 /* Shards are not inherited: they are closed and made anew. */
-static inline flake_status ways_make_shards(const ways_setup *w) {
+static inline flake_status ways_make_shards(const ways_setup *w, const flake_options *of_snos) {
     const sno_snapshot pool = ways_pool(w->who, FAMILY_SNO_SHARDS, 0, 99);
     const flake_node node = ways_other_node(w, ways_flake_node(w), 2);
     const flake_options o = ways_flake_options(w, 100, 199);
-    flake_options s = ways_sno_options();
-    s.no_wait = w->no_wait;
     if (w->again) CHECK_EQ(flake_close(ways.shards, NULL), FLAKE_OK);
     if (w->again) CHECK_EQ(flake_close(&ways.sno_shards[0].gen, NULL), FLAKE_OK);
     const flake_status status = flake_init_shards(ways.shards, way_halves, node, &o, NULL);
     if (status != FLAKE_OK) return status;
-    return sno_init_shards(ways.sno_shards, way_halves, ways_node(w, pool.partition), &pool, &s,
-                           NULL);
+    return sno_init_shards(ways.sno_shards, way_halves, ways_node(w, pool.partition), &pool, of_snos, NULL);
 }
 
-/* Up to the first that is refused. */
+/* Up to the first that is refused. Lanes have the sequence numbers after the others'. */
 static inline flake_status ways_make(const ways_setup *w) {
     const flake_options o = ways_flake_options(w, 0, 99), wide = ways_wide_options(w);
-    const flake_node wide_node = ways_other_node(w, ways_wide_node(w), 5);
-    const sno_snapshot pool = ways_pool(w->who, FAMILY_SNO, 0, 99);
-    flake_options s = ways_sno_options();
+    const flake_options o_lanes = way_lanes_of(ways_flake_options(w, 300, 399), ways.lane);
+    const flake_node node = ways_flake_node(w), wide_node = ways_wide_node(w);
+    flake_options wide_lanes = way_lanes_of(wide, ways.wide_lane), s = ways_sno_options();
+    wide_lanes.seq_min = 100, wide_lanes.seq_max = 199;
     s.no_wait = w->no_wait;
-    flake_status status = ways_make_lanes(w);
-    if (status == FLAKE_OK) status = way_init(w, &ways.gen, ways_flake_node(w), &o);
-    if (status == FLAKE_OK) status = way_init(w, &ways.wide, wide_node, &wide);
-    if (status == FLAKE_OK) status = way_init_sno(w, &ways.sno, &pool, &s);
-    if (status == FLAKE_OK) status = ways_make_shards(w);
-    if (status == FLAKE_OK && !w->again)
-        status = flake_prefetch_init(&ways.stock, &ways.gen, 4, 0, NULL);
+    const flake_options s_lanes = way_lanes_of(s, ways.sno_lane);
+    flake_status status = way_init(w, &ways.lanes, ways_other_node(w, node, 3), &o_lanes);
+    if (status == FLAKE_OK) status = way_init(w, &ways.wide_lanes, ways_other_node(w, wide_node, 4), &wide_lanes);
+    if (status == FLAKE_OK) status = way_init_sno(w, &ways.sno_lanes, FAMILY_SNO_LANES, &s_lanes);
+    if (status == FLAKE_OK) status = way_init(w, &ways.gen, node, &o);
+    if (status == FLAKE_OK) status = way_init(w, &ways.wide, ways_other_node(w, wide_node, 5), &wide);
+    if (status == FLAKE_OK) status = way_init_sno(w, &ways.sno, FAMILY_SNO, &s);
+    if (status == FLAKE_OK) status = ways_make_shards(w, &s);
+    if (status == FLAKE_OK && !w->again) status = flake_prefetch_init(&ways.stock, &ways.gen, 4, 0, NULL);
     return status;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Layouts: the peers' own ids, the fields of those that the header has, each up to its first and its last ms, and
- * which of them an init takes. (Random layouts and ids: test_random_text.c; their generators, and clocks outside a
- * layout: test_random_flake.c.)
+ * Layouts (flake.h, >>layouts): the ids of other libraries, the fields of the layouts that the header has, each up to
+ * its first and its last ms, and which layouts an init takes. (Random layouts and ids: test_random_text.c; their
+ * generators, and clocks outside a layout: test_random_flake.c.)
  * Runs on Windows: it needs neither fork nor POSIX.
  */
 #include "support.h"
@@ -43,8 +43,7 @@ static uint64_t id_by_bits(const flake_layout *l, uint64_t time, uint64_t node, 
     return id;
 }
 
-static void check_parts(const flake_layout *l, uint64_t id, int64_t unix_ms, uint64_t node,
-                        uint64_t seq) {
+static void check_parts(const flake_layout *l, uint64_t id, int64_t unix_ms, uint64_t node, uint64_t seq) {
     flake_parts p = parts_of(0, 77, 77);
     CHECK_EQ(flake_decompose(l, id, &p), FLAKE_OK);
     CHECK_EQ(p.unix_ms, unix_ms);
@@ -53,8 +52,7 @@ static void check_parts(const flake_layout *l, uint64_t id, int64_t unix_ms, uin
 }
 
 /* One ID, composed and decomposed. */
-static void check_id(const flake_layout *l, uint64_t id, int64_t unix_ms, uint64_t node,
-                     uint64_t seq) {
+static void check_id(const flake_layout *l, uint64_t id, int64_t unix_ms, uint64_t node, uint64_t seq) {
     uint64_t composed = ~id;
     flake_parts p = parts_of(unix_ms, node, seq);
     CHECK_EQ(flake_compose(l, &p, &composed), FLAKE_OK);
@@ -63,8 +61,7 @@ static void check_id(const flake_layout *l, uint64_t id, int64_t unix_ms, uint64
 }
 
 /* The ID that a fresh generator draws after `before` others at this time. */
-static void check_drawn(uint64_t node, const flake_options *o, uint64_t id, int64_t unix_ms,
-                        uint64_t before) {
+static void check_drawn(uint64_t node, const flake_options *o, uint64_t id, int64_t unix_ms, uint64_t before) {
     for (int waits = 0; waits < 2; waits++) {
         uint64_t drawn = 0;
         script_at_ms(unix_ms);
@@ -77,8 +74,7 @@ static void check_drawn(uint64_t node, const flake_options *o, uint64_t id, int6
 }
 
 /* An ID of a peer. */
-static void check_vector(const flake_layout *l, uint64_t id, int64_t unix_ms, uint64_t node,
-                         uint64_t seq) {
+static void check_vector(const flake_layout *l, uint64_t id, int64_t unix_ms, uint64_t node, uint64_t seq) {
     const flake_options o = on_script(*l);
     check_id(l, id, unix_ms, node, seq);
     check_drawn(node, &o, id, unix_ms, seq);
@@ -116,8 +112,7 @@ static void uniqueid_row(char **field) {
                                                            : flake_layout_uniqueid_ordered;
     const int64_t unix_ms = from_dec(field[1]);
     const uint64_t seq = (uint64_t)from_dec(field[2]), id = from_hex(field[5]);
-    const uint64_t node =
-        flake_uniqueid_node((unsigned)from_dec(field[4]), (unsigned)from_dec(field[3]));
+    const uint64_t node = flake_uniqueid_node((unsigned)from_dec(field[4]), (unsigned)from_dec(field[3]));
     check_vector(&l, id, unix_ms, node, seq);
 }
 
@@ -188,8 +183,7 @@ TEST(hazelcasts_negative_ids_are_times_before_its_epoch) {
         /* they cannot be generated, and without time_sign they are refused */
         CHECK_EQ(flake_compose(&plain, &p, &composed), known[i].id < 0 ? FLAKE_TIME_RANGE : FLAKE_OK);
         CHECK_EQ(composed, known[i].id < 0 ? 99 : id);
-        CHECK_EQ(flake_decompose(&unsigned_one, id, &p),
-                 known[i].id < 0 ? FLAKE_INVALID : FLAKE_OK);
+        CHECK_EQ(flake_decompose(&unsigned_one, id, &p), known[i].id < 0 ? FLAKE_INVALID : FLAKE_OK);
     }
 }
 
@@ -244,8 +238,7 @@ TEST(known_layouts_have_their_fields_and_are_found_by_name) {
     CHECK_EQ(layout.epoch_ms, 5);
     for (size_t i = 0; i < 2 * count; i++) {
         const flake_layout *const k = &known[i / 2];
-        CHECK_EQ(i % 2 ? flake_layout_at(i / 2, &layout) : flake_layout_named(k->name, &layout),
-                 FLAKE_OK);
+        CHECK_EQ(i % 2 ? flake_layout_at(i / 2, &layout) : flake_layout_named(k->name, &layout), FLAKE_OK);
         CHECK_STR(layout.name, k->name);
         CHECK(flake_i_same_layout(&layout, k));
         CHECK_EQ(flake_layout_check(&layout, NULL), FLAKE_OK);
@@ -264,9 +257,8 @@ TEST(layout_of_is_time_node_seq_down_to_bit_0) {
 
 /* The sign bit is never set, nor with js53 a bit that JavaScript's numbers cannot hold. */
 TEST(the_greatest_ids_fit_their_columns) {
-    static const flake_layout positive[] = {FLAKE_LAYOUT_DEFAULT, FLAKE_LAYOUT_HAZELCAST,
-                                            FLAKE_LAYOUT_TWITTER, FLAKE_LAYOUT_SONYFLAKE,
-                                            FLAKE_LAYOUT_JS53};
+    static const flake_layout positive[] = {FLAKE_LAYOUT_DEFAULT, FLAKE_LAYOUT_HAZELCAST, FLAKE_LAYOUT_TWITTER,
+                                            FLAKE_LAYOUT_SONYFLAKE, FLAKE_LAYOUT_JS53};
     for (int i = 0; i < 5; i++) {
         const flake_layout l = positive[i];
         uint64_t id = 0;
@@ -287,9 +279,7 @@ TEST(hazelcast_takes_other_widths) {
             const int64_t epoch_ms = 1514764800000;
             CHECK_EQ(flake_layout_check(&l, NULL), FLAKE_OK);
             CHECK_EQ(l.time_bits, time_bits);
-            check_id(&l,
-                     (uint64_t)1 << (seq_bits + node_bits) | ones(seq_bits) << node_bits |
-                         ones(node_bits),
+            check_id(&l, (uint64_t)1 << (seq_bits + node_bits) | ones(seq_bits) << node_bits | ones(node_bits),
                      epoch_ms + 1, ones(node_bits), ones(seq_bits));
         }
     static const unsigned wrong[][2] = {{33, 0},       {0, 33},       {63, 0},       {0, 63},
@@ -386,7 +376,7 @@ TEST(the_ends_of_int64_are_times_like_others) {
     CHECK_EQ(flake_layout_end_ms(&long_units), INT64_MAX);
 }
 
-TEST(a_spent_last_unit_is_the_end) {
+TEST(no_id_follows_an_exhausted_last_unit) {
     const flake_layout l = flake_layout_js53;
     flake_options o = on_script(l);
     uint64_t id = 0;
@@ -421,11 +411,9 @@ TEST(the_widest_layout_does_not_begin_again_after_its_last_id) {
     }
 }
 
-/* On a generator that has a newest unit; a fresh one returns FLAKE_TIME_RANGE. Some times cannot be
- * expressed in ns. */
+/* On a generator that has a newest unit; a fresh one returns FLAKE_TIME_RANGE. Some times cannot be expressed in ns. */
 TEST(a_time_before_the_epoch_counts_as_the_newest_unit) {
-    static const int64_t old_ms[] = {1514764800999,  1514764799999,  0,        -1,
-                                     -9223372036854, -9223372036855, INT64_MIN};
+    static const int64_t old_ms[] = {1514764800999, 1514764799999, 0, -1, -9223372036854, -9223372036855, INT64_MIN};
     const flake_layout l = flake_layout_hazelcast;
     flake_options o = on_script(l);
     uint64_t id = 0;
@@ -439,22 +427,23 @@ TEST(a_time_before_the_epoch_counts_as_the_newest_unit) {
 }
 
 /* Such a layout is refused, or works. */
-static void check_first_ids(const flake_layout *l, int64_t unix_ms, uint64_t n) {
+static bool check_first_ids(const flake_layout *l, int64_t unix_ms, uint64_t n) {
     flake_options o = on_script(*l);
     const uint64_t time = ((uint64_t)unix_ms - (uint64_t)l->epoch_ms) / l->unit_ms;
     uint64_t id = 0;
     script_at_ms(unix_ms);
     const flake_status status = flake_init(&gen, node_in(l, 0), &o, NULL);
     CHECK(status == FLAKE_OK || status == FLAKE_INVALID);
-    if (status != FLAKE_OK) return;
-    for (uint64_t seq = 0; seq < n; seq++) {
+    for (uint64_t seq = 0; seq < n && status == FLAKE_OK; seq++) {
         CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
         CHECK_EQ(id, id_by_bits(l, time, 0, seq));
     }
+    return status == FLAKE_OK;
 }
 
 TEST(units_that_fit_the_clock_once_or_twice_are_counted_like_others) {
     flake_layout l = flake_layout_of(42, 10, 12, 0);
+    uint64_t id;
     l.unit_ms = UINT32_MAX; /* 49.7 days; the clock of 63 bits ends 106,751 days after 1970 */
     check_first_ids(&l, 5, 100);
     l.epoch_ms = last_clock_ms - 2 * (int64_t)UINT32_MAX - 1000;
@@ -465,23 +454,15 @@ TEST(units_that_fit_the_clock_once_or_twice_are_counted_like_others) {
     check_first_ids(&l, l.epoch_ms + 5, 100);
     l = flake_layout_of(64, 0, 0, last_clock_ms);
     check_first_ids(&l, l.epoch_ms, 1);
-}
-
-TEST(an_epoch_in_the_clocks_last_ms_has_one_unit_at_most) {
-    const flake_layout l = flake_layout_of(42, 10, 12, last_clock_ms);
-    flake_options o = on_script(l);
-    uint64_t id = 0;
-    check_first_ids(&l, last_clock_ms, 4096);
-    if (flake_init(&gen, flake_node_fixed(NULL, 0), &o, NULL) != FLAKE_OK) return;
-    for (int i = 0; i < 4096; i++) CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
-    CHECK_EQ(flake_try(&gen, &id), FLAKE_TIME_RANGE);
+    l = flake_layout_of(42, 10, 12, last_clock_ms); /* one unit, if it is not refused */
+    if (check_first_ids(&l, last_clock_ms, 4096)) CHECK_EQ(flake_try(&gen, &id), FLAKE_TIME_RANGE);
 }
 
 /* volatile: otherwise a compiler may assume that nothing overflows */
 static volatile int64_t wait_ns;
 
 /* The step is longer than an int64_t of ns. */
-TEST(a_clock_put_back_by_centuries_is_a_clock_put_back) {
+TEST(a_clock_that_goes_backwards_by_centuries_goes_backwards) {
     const flake_layout l = flake_layout_of(45, 5, 13, -last_clock_ms);
     flake_options o = on_script(l);
     uint64_t id;
@@ -514,11 +495,9 @@ TEST(node_numbers_have_bounds) {
     CHECK_EQ(flake_uniqueid_node(16, 0), NO_NUMBER);
     CHECK_EQ(flake_uniqueid_node(0, 2048), NO_NUMBER);
     CHECK_EQ(flake_uniqueid_node(0, 1u << 28), NO_NUMBER);
-    for (int i = 0; i < 2; i++) {
-        const flake_options o = on_script(i ? flake_layout_uniqueid_ordered : flake_layout_idgen);
-        const uint64_t none = i ? flake_uniqueid_node(16, 0) : flake_idgen_node(0, 32);
-        CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, none), &o, NULL), FLAKE_NODE_RANGE);
-    }
+    const flake_options idgen = on_script(flake_layout_idgen), uniqueid = on_script(flake_layout_uniqueid_ordered);
+    CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, NO_NUMBER), &idgen, NULL), FLAKE_NODE_RANGE);
+    CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, NO_NUMBER), &uniqueid, NULL), FLAKE_NODE_RANGE);
 }
 
 /* A layout that check, init and every call with a layout must refuse. */
@@ -553,16 +532,13 @@ TEST(bits_that_do_not_fit_64_are_refused) {
     }
 }
 
-static flake_layout with_shifts(unsigned time_shift, unsigned node_shift, unsigned seq_shift) {
-    flake_layout l = flake_layout_of(40, 8, 8, 1);
-    l.time_shift = (uint8_t)time_shift;
-    l.node_shift = (uint8_t)node_shift;
-    l.seq_shift = (uint8_t)seq_shift;
+static flake_layout with_shifts(uint8_t time_shift, uint8_t node_shift, uint8_t seq_shift) {
+    const flake_layout l = {"", 1, 1, 40, time_shift, 8, node_shift, 8, seq_shift, 0, 0, 0, 0, 0};
     return l;
 }
 
 TEST(fields_that_overlap_or_leave_the_64_bits_are_refused) {
-    static const unsigned wrong[][3] = {{16, 7, 0},  /* node over seq */
+    static const uint8_t wrong[][3] = {{16, 7, 0},  /* node over seq */
                                         {15, 8, 0},  /* time over node */
                                         {7, 47, 0},  /* time over seq */
                                         {0, 39, 56}, /* node over time */
@@ -613,7 +589,7 @@ TEST(one_bit_at_the_top_is_a_field) {
     }
 }
 
-TEST(layouts_that_mean_nothing_are_refused) {
+TEST(values_without_a_meaning_are_refused) {
     const flake_layout good = flake_layout_of(40, 8, 8, 1), ordered = flake_layout_uniqueid_ordered;
 #define REFUSES(layout, change)  \
     do {                         \
@@ -628,10 +604,7 @@ TEST(layouts_that_mean_nothing_are_refused) {
     REFUSES(ordered, l.gap_at = 16); /* above the node's 15 bits */
     REFUSES(good, l.time_sign = 2);
     REFUSES(flake_layout_idgen, l.time_sign = 1); /* above bit 63 */
-    flake_layout turned = good;
-    turned.time_shift = 0;
-    turned.node_shift = 40; /* where the sign would be */
-    turned.seq_shift = 48;
+    const flake_layout turned = with_shifts(0, 40, 48); /* the node is where the sign would be */
     CHECK_EQ(flake_layout_check(&turned, NULL), FLAKE_OK);
     REFUSES(turned, l.time_sign = 1);
     CHECK_EQ(flake_layout_check(NULL, NULL), FLAKE_INVALID);

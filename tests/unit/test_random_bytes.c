@@ -35,7 +35,7 @@ long syscall(long number, ...) {
     return (long)n;
 }
 
-TEST(it_is_asked_to_wait_until_it_has_some) {
+TEST(the_kernel_is_asked_to_wait_until_it_has_random_bytes) {
     uint8_t bytes[16] = {0};
     memset(&kernel, 0, sizeof kernel);
     kernel.interrupted = 3; /* by signals, meanwhile */
@@ -48,7 +48,7 @@ TEST(it_is_asked_to_wait_until_it_has_some) {
     CHECK_EQ(errno, 7);
 }
 
-TEST(where_there_is_no_such_call_a_file_has_them) {
+TEST(without_that_call_a_file_is_read) {
     uint8_t bytes[2][16] = {{0}};
     memset(&kernel, 0, sizeof kernel);
     kernel.refuses_with = ENOSYS;

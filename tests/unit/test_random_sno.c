@@ -54,8 +54,7 @@ static void play_pool(const uint8_t *bytes, size_t size) {
     s->sequence_min = (uint16_t)random_below(&random, 65536 - cap);
     s->sequence_max = (uint16_t)(s->sequence_min + cap - 1);
     pool.options.max_wait_ms = INT64_MAX;
-    if (random_below(&random, 4) == 0)
-        pool.options.max_wait_ms = (int64_t)(1 + random_below(&random, 30));
+    if (random_below(&random, 4) == 0) pool.options.max_wait_ms = (int64_t)(1 + random_below(&random, 30));
     pool.may = FUZZ_BACK | FUZZ_JUMP;
     sno_play(bytes, size, &pool);
 }

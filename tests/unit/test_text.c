@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * The texts of IDs, compared with the peers' own and with the slow reference. (Random ones, and small
- * buffers: test_random_text.c.)
+ * The texts of IDs in each encoding and base (flake.h, >>text): those of other libraries first, then all that a slow
+ * reference writes and reads, and last what a strict parser must refuse. (Random ones, and small buffers:
+ * test_random_text.c. UUIDs and ULIDs: test_uuid_text.c.)
  * Runs on Windows: it needs neither fork nor POSIX.
  */
 #include "support.h"
@@ -77,7 +78,7 @@ static void idgen_row(char **column) {
     check_columns(widen(flake_from_bytes(bytes)), of_column, 3, column + 6);
 }
 
-TEST(idgen_texts) { vectors_read("idgen.tsv", 9, idgen_row); }
+TEST(texts_of_flake_idgen_come_out) { vectors_read("idgen.tsv", 9, idgen_row); }
 
 static void boundary_row(char **column) {
     static const size_t of_column[] = {forms + 62 - 2, forms + 36 - 2, forms + 10 - 2};
@@ -86,33 +87,30 @@ static void boundary_row(char **column) {
     check_columns(id, of_column, 3, column + 4);
 }
 
-TEST(boundary_texts) { vectors_read("boundary.tsv", 7, boundary_row); }
+TEST(texts_of_boundary_come_out) { vectors_read("boundary.tsv", 7, boundary_row); }
 
 static void bwmarrin_row(char **column) {
-    static const size_t of_column[] = {FLAKE_DEC, FLAKE_BIN, FLAKE_ZBASE32, FLAKE_BASE36_LOWER,
-                                       FLAKE_BASE58_FLICKR};
+    static const size_t of_column[] = {FLAKE_DEC, FLAKE_BIN, FLAKE_ZBASE32, FLAKE_BASE36_LOWER, FLAKE_BASE58_FLICKR};
     check_columns(widen(strtoull(column[0], NULL, 10)), of_column, 5, column);
 }
 
-TEST(bwmarrin_texts) { vectors_read("bwmarrin.tsv", 5, bwmarrin_row); }
+TEST(texts_of_bwmarrin_come_out) { vectors_read("bwmarrin.tsv", 5, bwmarrin_row); }
 
 /* ---- one ID at a time ---- */
 
-TEST(known_texts) {
+TEST(the_least_and_the_greatest_id_have_known_texts) {
     static const struct {
         uint64_t id;
         const char *text[forms];
     } known[] = {
         {0,
-         {"0", "0", "0",
-          "0000 0000 0000 0000 0000 0000 0000 0000 0000 0000 0000 0000 0000 0000 0000 0000", "0",
-          "0", "1", "0", "y", "0", "1"}},
+         {"0", "0", "0", "0000 0000 0000 0000 0000 0000 0000 0000 0000 0000 0000 0000 0000 0000 0000 0000", "0", "0",
+          "1", "0", "y", "0", "1"}},
         {UINT64_MAX,
          {"18446744073709551615", "ffffffffffffffff",
           "1111111111111111111111111111111111111111111111111111111111111111",
-          "1111 1111 1111 1111 1111 1111 1111 1111 1111 1111 1111 1111 1111 1111 1111 1111",
-          "FZZZZZZZZZZZZ", "3W5E11264SGSF", "jpXCZedGfVQ", "LygHa16AHYF",
-          "x999999999999", "3w5e11264sgsf", "JPwcyDCgEup"}},
+          "1111 1111 1111 1111 1111 1111 1111 1111 1111 1111 1111 1111 1111 1111 1111 1111", "FZZZZZZZZZZZZ",
+          "3W5E11264SGSF", "jpXCZedGfVQ", "LygHa16AHYF", "x999999999999", "3w5e11264sgsf", "JPwcyDCgEup"}},
     };
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
         for (size_t form = 0; form < forms; form++) {
@@ -132,7 +130,7 @@ TEST(known_texts) {
     CHECK_STR(text, "000000000000000000000z");
 }
 
-TEST(boundaries) {
+TEST(powers_of_each_base_and_their_neighbours_are_written_and_read) {
     for (size_t form = 0; form < forms; form++) {
         const text_kind k = text_kind_of(form);
         uint64_t power = 1;
@@ -147,53 +145,48 @@ TEST(boundaries) {
 }
 
 /* The powers of the base and their neighbours, as texts: 1 then zeros, all highest digits, ... */
-TEST(boundaries128) {
+TEST(powers_of_each_base_and_their_neighbours_of_128_bits_are_written_and_read) {
     for (size_t i = forms; i < kinds; i++) {
         const text_kind k = text_kind_of(i);
-        flake128 id;
-        char text[FLAKE128_TEXT_SIZE] = "";
         check_id(ones(&k), &k);
         check_id(widen(0), &k);
-        for (size_t len = 1; len <= k.width; len++) {
-            memset(text, '0', len);
-            text[0] = '1';
-            CHECK(parse_kind(text, len, &k, &id) == FLAKE_OK);
-            check_id(id, &k);
-            text[len - 1] = '1';
-            CHECK(parse_kind(text, len, &k, &id) == FLAKE_OK);
-            check_id(id, &k);
-            memset(text, digits62[k.base - 1], len);
-            if (len == k.width) break; /* no number, unless the base is a power of two */
-            CHECK(parse_kind(text, len, &k, &id) == FLAKE_OK);
-            check_id(id, &k);
-        }
+        for (size_t len = 1; len <= k.width; len++)
+            for (int which = 0; which < 3; which++) {
+                flake128 id;
+                char text[FLAKE128_TEXT_SIZE];
+                memset(text, which < 2 ? '0' : digits62[k.base - 1], len);
+                if (which < 2) text[0] = '1';
+                if (which == 1) text[len - 1] = '1';
+                if (which == 2 && len == k.width) break; /* no number, unless the base is a power of two */
+                CHECK(parse_kind(text, len, &k, &id) == FLAKE_OK);
+                check_id(id, &k);
+            }
     }
 }
 
 /* ---- what does not fit ---- */
 
-TEST(unknown_forms) {
-    static const unsigned unknown[] = {forms, forms + 1, 255, 256, 1000000, 0x80000000u, UINT_MAX};
-    static const unsigned bad_bases[] = {0, 1, 63, 64, 255, 256, 258, 0x80000002u, UINT_MAX};
+TEST(unknown_encodings_and_bases_are_refused) {
+    static const unsigned encodings[] = {forms, forms + 1, 255, 256, 1000000, 0x80000000u, UINT_MAX};
+    static const unsigned bases[] = {0, 1, 63, 64, 255, 256, 258, 0x80000002u, UINT_MAX};
     char buf[200];
     memset(buf, '#', sizeof buf);
-    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++) {
-        const flake_encoding form = (flake_encoding)unknown[i];
+    for (size_t i = 0; i < 7 + 9; i++) {
+        const text_kind k = {i < 7 ? 0 : bases[i - 7], 0, NULL, i < 7 ? (int)encodings[i] : -1};
+        const bool is_wide = i >= 7;
+        flake128 wide = widen(77);
         uint64_t id = 77;
-        CHECK_EQ(flake_text_width(form), 0);
-        CHECK_EQ(flake_format(5, form, buf, sizeof buf), 0);
-        CHECK_EQ(flake_format_fixed(5, form, buf, sizeof buf), 0);
-        CHECK(flake_parse("1", 1, form, &id) == FLAKE_INVALID && id == 77);
-        CHECK(flake_parse(NULL, 0, form, &id) == FLAKE_INVALID && id == 77);
-    }
-    for (size_t i = 0; i < sizeof bad_bases / sizeof *bad_bases; i++) {
-        const unsigned base = bad_bases[i];
-        flake128 id = widen(77);
-        CHECK_EQ(flake128_text_width(base), 0);
-        CHECK_EQ(flake128_format(&id, base, buf, sizeof buf), 0);
-        CHECK_EQ(flake128_format_fixed(&id, base, buf, sizeof buf), 0);
-        CHECK(flake128_parse("0", 1, base, &id) == FLAKE_INVALID && same(id, widen(77)));
-        CHECK(flake128_parse(NULL, 0, base, &id) == FLAKE_INVALID && same(id, widen(77)));
+        CHECK_EQ(is_wide ? flake128_text_width(k.base) : flake_text_width((flake_encoding)encodings[i]), 0);
+        for (int fixed = 0; fixed < 2; fixed++)
+            CHECK_EQ(is_wide ? format_kind(wide, &k, fixed, buf, sizeof buf)
+                     : fixed ? flake_format_fixed(5, (flake_encoding)encodings[i], buf, sizeof buf)
+                             : flake_format(5, (flake_encoding)encodings[i], buf, sizeof buf),
+                     0);
+        for (size_t len = 0; len < 2; len++)
+            CHECK_EQ(is_wide ? flake128_parse(len ? "0" : NULL, len, k.base, &wide)
+                             : flake_parse(len ? "1" : NULL, len, (flake_encoding)encodings[i], &id),
+                     FLAKE_INVALID);
+        CHECK(id == 77 && same(wide, widen(77)));
     }
     for (size_t i = 0; i < sizeof buf; i++) CHECK_EQ(buf[i], '#');
 }
@@ -210,14 +203,12 @@ static int increment(char *text, size_t len, unsigned base, const char *digits) 
     return 0;
 }
 
-TEST(overflow) {
+TEST(texts_of_larger_numbers_are_refused) {
     char text[FLAKE128_TEXT_SIZE + 20];
     for (size_t i = 0; i < kinds; i++) {
         const text_kind k = text_kind_of(i);
         const bool is_bin4 = k.form == FLAKE_BIN4;
-        CHECK_EQ(k.form < 0 ? flake128_text_width(k.base)
-                            : flake_text_width((flake_encoding)k.form),
-                 k.width);
+        CHECK_EQ(k.form < 0 ? flake128_text_width(k.base) : flake_text_width((flake_encoding)k.form), k.width);
         CHECK(k.width < (k.form < 0 ? FLAKE128_TEXT_SIZE : FLAKE_TEXT_SIZE));
         CHECK_EQ(format_kind(ones(&k), &k, true, text, sizeof text), k.width);
         for (size_t len = 0; len < k.width && is_bin4; len++) CHECK(refused(text, len, &k));
@@ -239,7 +230,7 @@ TEST(overflow) {
     }
 }
 
-TEST(refusals) {
+TEST(texts_with_other_characters_are_refused) {
     static const char *const bad[] = {
         "",  " ", "+1", "-1", "1 ", " 1", "1\n", "1_1", "1,1", "1.1",  "1'1",  "{",    "[",    "`",
         "@", ":", "/",  ".",  "~",  "=",  "\\",  "^",   "?",   "\x7f", "\xff", "\xb1", "1\xb1"};
@@ -277,7 +268,7 @@ static void check_strict(const char *text, size_t len, const text_kind *k) {
     CHECK(same(id, fits ? wanted : widen(77)));
 }
 
-TEST(corrupted_bytes) {
+TEST(any_byte_at_any_place_is_read_or_refused) {
     char text[FLAKE128_TEXT_SIZE] = "";
     for (size_t i = 0; i < 6 * forms + 61; i++) {
         const text_kind k = text_kind_of(i < 6 * forms ? i % forms : i - 5 * forms);
@@ -295,7 +286,7 @@ TEST(corrupted_bytes) {
     }
 }
 
-TEST(bytes) {
+TEST(bytes_are_the_greatest_first) {
     static const uint8_t known[8] = {0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef};
     uint8_t a[10];
     CHECK(flake_from_bytes(known) == 0x0123456789abcdefu);
@@ -310,8 +301,7 @@ TEST(every_status_has_words_of_its_own) {
         words[status] = flake_status_str((flake_status)status);
         CHECK(words[status] && *words[status]);
         CHECK(strcmp(words[status], flake_status_str((flake_status)99)) != 0);
-        for (int other = 0; other < status; other++)
-            CHECK(strcmp(words[status], words[other]) != 0);
+        for (int other = 0; other < status; other++) CHECK(strcmp(words[status], words[other]) != 0);
     }
     CHECK_STR(flake_status_str(FLAKE_OK), "ok");
     CHECK_STR(flake_status_str((flake_status)19), "unknown status");

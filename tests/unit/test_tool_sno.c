@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The tool `sno`, at a thousand moments for each form: what `generate` prints, `inspect` reads back,
- * whatever the text looks like.
+ * The tool `sno` (tools/sno.c), at a thousand moments for each form: what `generate` prints, `inspect` reads back,
+ * whatever the text looks like. (Its commands and messages: tests/scripts/tools.sh.)
  */
 #include "tool_run.h"
 
@@ -27,13 +27,12 @@ static void inspect_finds(const char *option, const char *text, sno_id id) {
     (void)snprintf(parts, sizeof parts,
                    "\"unix_ms\":%" PRId64 ",\"units\":%" PRIu64
                    ",\"tick\":%u,\"meta\":%u,\"partition\":%u,\"sequence\":%u}\n",
-                   sno_time_ms(id), sno_units(id), (unsigned)sno_tick(id), (unsigned)sno_meta(id),
-                   (unsigned)sno_partition(id), (unsigned)sno_sequence(id));
-    const int code = run_tool((const char *[]){"inspect", option, "--json", text, NULL});
+                   sno_time_ms(id), sno_units(id), (unsigned)sno_tick(id), sno_meta(id), sno_partition(id),
+                   sno_sequence(id));
+    const int code = run_tool(text, "inspect %s --json", option);
     if (code == 0 && strstr(run_output, parts)) return;
     char said[1024];
-    (void)snprintf(said, sizeof said, "%s %s: %s, not %.200s%.200s", option, text, parts,
-                   run_output, run_complaint);
+    (void)snprintf(said, sizeof said, "%s %s: %s, not %.200s%.200s", option, text, parts, run_output, run_complaint);
     check_fail(__FILE__, __LINE__, said);
 }
 
@@ -58,14 +57,9 @@ static sno_id id_of_kind(const form *f, int kind) {
 
 /* `generate` in the unit of the ID, with its metabyte and partition. */
 static void generate_like(const form *f, sno_id id, char text[64]) {
-    char meta[32], partition[32];
-    (void)snprintf(meta, sizeof meta, "--meta=%u", (unsigned)sno_meta(id));
-    (void)snprintf(partition, sizeof partition, "--partition=%u", (unsigned)sno_partition(id));
     script_at_ms(sno_time_ms(id) - 4);
-    CHECK_EQ(run_tool((const char *[]){"generate", f->option, meta, partition, NULL}), 0);
-    CHECK(run_size > 1 && run_size < 64);
-    memcpy(text, run_output, run_size);
-    text[run_size - 1] = '\0';
+    CHECK_EQ(run_tool(NULL, "generate %s --meta=%u --partition=%u", f->option, sno_meta(id), sno_partition(id)), 0);
+    run_line(text, 64);
 }
 
 TEST(what_generate_prints_inspect_reads_back) {
@@ -89,8 +83,7 @@ TEST(another_form_is_refused) {
     for (size_t f = 1; f < sizeof forms / sizeof *forms; f++)
         for (size_t other = 1; other < sizeof forms / sizeof *forms; other++) {
             (void)spell(&forms[f], id_of_kind(&forms[f], run_any), text);
-            CHECK_EQ(run_tool((const char *[]){"inspect", forms[other].option, text, NULL}),
-                     f == other ? 0 : TOOL_MISUSED);
+            CHECK_EQ(run_tool(text, "inspect %s", forms[other].option), f == other ? 0 : TOOL_MISUSED);
         }
 }
 

@@ -1,26 +1,194 @@
 /* SPDX-License-Identifier: MIT
  *
- * UUIDs of version 7 and 8 and ULIDs: their bits by RFC 9562 and the ULID spec, compared with an oracle of
- * the test's own; their keys, and IDs of other libraries. (That they rise: test_uuid_rising.c; calls in one
- * line: test_uuid_default.c.)
+ * UUIDs of version 7 and 8 and ULIDs (flake.h, >>128-bit): their fields by RFC 9562 and the ULID spec, IDs of other
+ * libraries, each bit compared with an oracle of the test's own, their keys, and what an init refuses. (That they rise:
+ * test_uuid_rising.c; calls in one line: test_uuid_default.c.)
  */
 #define _GNU_SOURCE
 #include "uuid.h"
+
+static flake_gen gen, other;
+static flake128 ids[65536];
+
+// >>rfc
+
+/* Time first, version and variant, the node, and the start of counters: 6.2's method 1 keeps a bit. */
+TEST(rfc9562_4_1_to_6_11_fields) {
+    EACH_LAYOUT(l) {
+        open_usual(&gen, l);
+        flake128 last = {{0}};
+        uint64_t greatest = 0;
+        for (int64_t i = 0; i < 2000; i++) {
+            clock_at(T + 7 * i);
+            const flake128 first = drawn(&gen);
+            rises(&last, first);
+            rises(&last, drawn(&gen));
+            CHECK(uuid_ms(first) == T + 7 * i && counts_by_one(l, first, last));
+            const bool is_ulid = l->format == FLAKE_I_ULID;
+            const uint64_t begin = is_ulid ? bits(first, 48, 16) << 10 : counter_of(first);
+            CHECK(begin < 1 << 25);
+            if (begin > greatest) greatest = begin;
+            if (is_ulid) continue;
+            CHECK_EQ(bits(first, 48, 4), l->format == FLAKE_I_UUID8 ? 8 : 7);
+            CHECK_EQ(bits(first, 64, 2), 2);
+            if (l->node_bits) CHECK_EQ(tail_of(first), a_node);
+        }
+        CHECK(greatest > (1 << 25) - (1 << 18)); /* and uses all below it */
+    }
+}
+
+TEST(rfc9562_6_2_a_full_ms_is_followed_by_the_next_and_no_counter_wraps) {
+    EACH_LAYOUT(l) {
+        open_usual(&gen, l);
+        for (int64_t ms = T; ms < T + 20; ms++) { /* wherever the counter begins */
+            clock_at(ms);
+            CHECK_EQ(flake128_next_n(&gen, ids, 65536), FLAKE_OK);
+            size_t wrong = 0;
+            for (size_t i = 1; i < 65536; i++) wrong += !counts_by_one(l, ids[i - 1], ids[i]);
+            CHECK_EQ(wrong, 0);
+            CHECK_EQ(uuid_ms(ids[65535]), ms);
+        }
+        flake128 last = ids[65535], id = untouched;
+        CHECK_EQ(flake128_try(&gen, &id), FLAKE_AGAIN);
+        CHECK(is_none(&id));
+        CHECK_EQ(script_now.sleeps, 0);
+        rises(&last, drawn(&gen)); /* in the queue */
+        CHECK(script_now.sleeps > 0 && uuid_ms(last) == T + 20);
+    }
+}
+
+/* A ULID's counter of all ones carries into the bits above 64, and no further. */
+TEST(a_ulids_counter_carries_and_never_leaves_the_ms) {
+    flake_i_keys keys = {0};
+    const uint64_t fresh[4] = {1, 2, 3, 4};
+    flake_i_set_keys(&keys, fresh);
+    unsigned carries = 0;
+    for (uint64_t place = 1; place < 65536; place += 13) {
+        /* a salt for which the low word is close to its end cannot be found by search: so the run
+         * begins at a ticket as far after it as that */
+        const flake_i_salt salt = {0, place};
+        const uint64_t low = flake_i_start_of(&keys, salt, 5, 0);
+        const flake_i_run run = {&keys, salt, 0, 5, 0 - low - 2, 4};
+        flake_i_form_run(FLAKE_I_ULID, &run, ids);
+        for (unsigned i = 1; i < 4; i++) {
+            CHECK(counts_by_one(&flake_layout_ulid, ids[i - 1], ids[i]));
+            carries += bits(ids[i], 48, 16) != bits(ids[i - 1], 48, 16);
+        }
+        CHECK(uuid_ms(ids[3]) == 5);
+    }
+    CHECK(carries > 4000);
+}
+
+TEST(rfc9562_6_8_and_6_9_two_generators_share_no_counter_and_no_tail) {
+    setup s = usual(&flake_layout_uuid7);
+    open_gen(&gen, &s);
+    open_gen(&other, &s);
+    for (int64_t i = 0; i < 1000; i++) {
+        clock_at(T + i);
+        const flake128 a = drawn(&gen), b = drawn(&other), c = drawn(&gen);
+        CHECK(counter_of(a) != counter_of(b) && tail_of(a) != tail_of(b));
+        CHECK(tail_of(a) != tail_of(c)); /* 5.7: new for each */
+    }
+}
+
+// >>peers
+/* IDs of other libraries, in their own order. */
+
+static void put_bits(flake128 *id, unsigned from, unsigned n, uint64_t value) {
+    for (unsigned i = from + n; i-- > from; value >>= 1) {
+        const uint8_t bit = (uint8_t)(0x80 >> i % 8);
+        id->bytes[i / 8] = (uint8_t)(value & 1 ? id->bytes[i / 8] | bit : id->bytes[i / 8] & ~bit);
+    }
+}
+
+static flake128 last_of_peer;
+static unsigned rows_of_peers;
+
+static void check_peers_id(const flake_layout *l, const char *text, flake128 expected) {
+    const bool is_ulid = l->format == FLAKE_I_ULID;
+    char written[37];
+    flake128 id = untouched, composed = untouched;
+    flake_parts p = {0};
+    CHECK_EQ((is_ulid ? flake128_from_ulid : flake128_from_uuid)(text, strlen(text), &id), FLAKE_OK);
+    CHECK(flake128_compare(&id, &expected) == 0);
+    (is_ulid ? flake128_to_ulid : flake128_to_uuid)(&id, written);
+    CHECK_STR(written, text);
+    CHECK_EQ(flake128_decompose(l, &id, &p), FLAKE_OK);
+    CHECK_EQ(p.unix_ms, uuid_ms(expected));
+    CHECK_EQ(p.seq, is_ulid ? bits(expected, 48, 16) : counter_of(expected));
+    CHECK_EQ(p.node, is_ulid ? bits(expected, 64, 64) : tail_of(expected));
+    CHECK_EQ(flake128_compose(l, &p, &composed), FLAKE_OK);
+    CHECK(flake128_compare(&composed, &id) == 0);
+    if (rows_of_peers++) CHECK(flake128_compare(&last_of_peer, &id) < 0 && flake128_compare(&id, &last_of_peer) > 0);
+    last_of_peer = id;
+}
+
+/* Peer, text, ms; the bits of the peer's counter, the counter, and the rest of the 74 bits. */
+static void uuid7_row(char **field) {
+    const unsigned width = (unsigned)strtoul(field[3], NULL, 10);
+    flake128 expected = {{0}}, free_bits = {{0}}; /* 74: the counter, and then the rest */
+    put_bits(&free_bits, 0, width, strtoull(field[4], NULL, 10));
+    put_bits(&free_bits, width, 74 - width, strtoull(field[5], NULL, 16));
+    put_bits(&expected, 0, 48, strtoull(field[2], NULL, 10));
+    put_bits(&expected, 48, 4, 7);
+    put_bits(&expected, 52, 12, bits(free_bits, 0, 12));
+    put_bits(&expected, 64, 2, 2);
+    put_bits(&expected, 66, 62, bits(free_bits, 12, 62));
+    check_peers_id(&flake_layout_uuid7, field[1], expected);
+}
+
+/* Peer, text, ms, and the 80 bits after it. */
+static void ulid_row(char **field) {
+    flake128 expected = {{0}};
+    put_bits(&expected, 0, 48, strtoull(field[2], NULL, 10));
+    hex_bytes(field[3], expected.bytes + 6, 10);
+    check_peers_id(&flake_layout_ulid, field[1], expected);
+}
+
+TEST(ids_of_other_libraries_are_read) {
+    rows_of_peers = 0;
+    vectors_read("uuid7.tsv", 6, uuid7_row);
+    CHECK_EQ(rows_of_peers, 32);
+    rows_of_peers = 0;
+    vectors_read("ulid.tsv", 4, ulid_row);
+    CHECK_EQ(rows_of_peers, 32);
+}
+
+/* Of each layout the node bits and sequence bits of an ID. */
+TEST(parts_that_exceed_their_fields_are_refused) {
+    static const struct {
+        flake_layout layout;
+        unsigned node_bits, seq_bits;
+    } of[] = {{FLAKE_LAYOUT_BOUNDARY, 48, 16},
+              {FLAKE_LAYOUT_UUID7, 48, 26},
+              {FLAKE_LAYOUT_UUID7_NODE, 48, 26},
+              {FLAKE_LAYOUT_UUID8, 48, 26},
+              {FLAKE_LAYOUT_ULID, 64, 16}};
+    flake128 id;
+    for (unsigned i = 0; i < sizeof of / sizeof *of; i++) {
+        const uint64_t node = UINT64_MAX >> (64 - of[i].node_bits);
+        flake_parts p = {0, node, ((uint32_t)1 << of[i].seq_bits) - 1};
+        CHECK_EQ(flake128_compose(&of[i].layout, &p, &id), FLAKE_OK);
+        p.seq++;
+        CHECK_EQ(flake128_compose(&of[i].layout, &p, &id), FLAKE_INVALID);
+        p.seq--;
+        p.node++;
+        CHECK_EQ(flake128_compose(&of[i].layout, &p, &id), p.node ? FLAKE_INVALID : FLAKE_OK);
+    }
+}
 
 // >>oracle
 
 /* SipHash-c-d as its paper defines it, of any bytes. */
 static uint64_t rotated(uint64_t x, unsigned by) { return x << by | x >> (64 - by); }
 
-static uint64_t sip_oracle(unsigned c, unsigned d, const uint64_t key[2], const uint8_t *text,
-                           size_t n) {
+static uint64_t sip_oracle(unsigned c, unsigned d, const uint64_t key[2], const uint8_t *text, size_t n) {
     uint64_t v0 = key[0] ^ 0x736f6d6570736575, v1 = key[1] ^ 0x646f72616e646f6d;
     uint64_t v2 = key[0] ^ 0x6c7967656e657261, v3 = key[1] ^ 0x7465646279746573;
     for (size_t word = 0; word <= n / 8 + 1; word++) {
         const bool is_end = word > n / 8;
         uint64_t m = word == n / 8 ? (uint64_t)n << 56 : 0;
-        for (size_t i = 8 * word; i < n && i < 8 * word + 8; i++)
-            m |= (uint64_t)text[i] << 8 * (i % 8);
+        for (size_t i = 8 * word; i < n && i < 8 * word + 8; i++) m |= (uint64_t)text[i] << 8 * (i % 8);
         if (is_end) v2 ^= 0xff;
         else v3 ^= m;
         for (unsigned round = 0; round < (is_end ? d : c); round++) {
@@ -39,13 +207,6 @@ static uint64_t sip13(const uint64_t key[2], uint64_t word) {
     uint8_t text[7];
     for (unsigned i = 0; i < 7; i++) text[i] = (uint8_t)(word >> 8 * i);
     return sip_oracle(1, 3, key, text, 7);
-}
-
-static void put_bits(flake128 *id, unsigned from, unsigned n, uint64_t value) {
-    for (unsigned i = from + n; i-- > from; value >>= 1) {
-        const uint8_t bit = (uint8_t)(0x80 >> i % 8);
-        id->bytes[i / 8] = (uint8_t)(value & 1 ? id->bytes[i / 8] | bit : id->bytes[i / 8] & ~bit);
-    }
 }
 
 /* The ID of a ticket, by the keys: two words for the start of counters, and two for tails. */
@@ -88,17 +249,14 @@ TEST(the_hash_is_siphash_1_3) {
 static flake128 one_by_one[65536];
 
 #ifdef FLAKE_I_AVX2
-FLAKE_I_AVX2 static uint64_t fours_with_avx2(const flake_i_tails *r, flake128 *to) {
-    return flake_i_form_fours(r, to);
-}
+FLAKE_I_AVX2 static uint64_t fours_with_avx2(const flake_i_tails *r, flake128 *to) { return flake_i_form_fours(r, to); }
 #endif
 
 /* With each kind of vectors that this processor has. A guard after the last ID is unchanged. */
 TEST(a_batch_has_the_bits_of_single_ids) {
     uint64_t seed = 11;
     for (unsigned i = 0; i < 400; i++) {
-        const uint64_t fresh[4] = {random_next(&seed), random_next(&seed), random_next(&seed),
-                                   random_next(&seed)};
+        const uint64_t fresh[4] = {random_next(&seed), random_next(&seed), random_next(&seed), random_next(&seed)};
         const flake_i_salt salt = {random_next(&seed), random_next(&seed)};
         const uint64_t ms = random_next(&seed) >> (16 + i % 8);
         const size_t n = i % 100 < 98 ? i % 49 : 65535;
@@ -113,8 +271,7 @@ TEST(a_batch_has_the_bits_of_single_ids) {
             flake_i_form_run(format, &one, &one_by_one[k]);
         }
         const uint64_t key[2] = {fresh[2] ^ salt.low, fresh[3] ^ salt.high};
-        if (n > 0 && is_version_7)
-            CHECK_EQ(tail_of(one_by_one[n - 1]), sip13(key, ms << 16 | (ticket + n - 1)) >> 16);
+        if (n > 0 && is_version_7) CHECK_EQ(tail_of(one_by_one[n - 1]), sip13(key, ms << 16 | (ticket + n - 1)) >> 16);
         ids[n] = untouched;
         const flake_i_run run = {&keys, salt, a_node, ms, ticket, n};
         flake_i_form_run(format, &run, ids);
@@ -133,7 +290,7 @@ TEST(a_batch_has_the_bits_of_single_ids) {
 
 /* Each bit of the tail is as often 1 as 0, and of neighbours as often equal as not. */
 TEST(the_tails_of_a_ms_are_spread_evenly) {
-    open_one(&flake_layout_uuid7);
+    open_usual(&gen, &flake_layout_uuid7);
     CHECK_EQ(flake128_next_n(&gen, ids, 65536), FLAKE_OK);
     for (unsigned b = 80; b < 128; b++) {
         int64_t ones = 0, turns = 0;
@@ -145,11 +302,11 @@ TEST(the_tails_of_a_ms_are_spread_evenly) {
     }
 }
 
-TEST(an_id_is_what_keys_time_and_place_make_it) {
+TEST(an_id_is_what_keys_time_and_ticket_make_it) {
     EACH_LAYOUT(l) {
-        begin(l);
-        last_number = 9;
-        open_gen(&gen);
+        setup s = usual(l);
+        s.last_number = 9;
+        open_gen(&gen, &s);
         CHECK_EQ(flake_gen_node(&gen), l->node_bits ? a_node : UINT64_MAX);
         uint64_t keys[4];
         memcpy(keys, source.given, sizeof keys);
@@ -163,91 +320,9 @@ TEST(an_id_is_what_keys_time_and_place_make_it) {
         CHECK_EQ(flake128_next_n(&gen, ids, 25), FLAKE_OK);
         const uint64_t first = (uint64_t)(uuid_ms(ids[0]) - T) * 10 + 0;
         for (unsigned i = 0; i < 25; i++) {
-            const flake128 expected =
-                id_oracle(l, keys, keys + 2, T + (int64_t)(first + i) / 10, (first + i) % 10);
+            const flake128 expected = id_oracle(l, keys, keys + 2, T + (int64_t)(first + i) / 10, (first + i) % 10);
             CHECK(flake128_compare(&ids[i], &expected) == 0);
         }
-    }
-}
-
-// >>rfc
-
-/* Time first, version and variant, the node, and the start of counters: 6.2's method 1 keeps a bit. */
-TEST(rfc9562_4_1_to_6_11_fields) {
-    EACH_LAYOUT(l) {
-        open_one(l);
-        flake128 last = {{0}};
-        uint64_t greatest = 0;
-        for (int64_t i = 0; i < 2000; i++) {
-            clock_at(T + 7 * i);
-            const flake128 first = drawn(&gen);
-            rises(&last, first);
-            rises(&last, drawn(&gen));
-            CHECK(uuid_ms(first) == T + 7 * i && counts_by_one(l, first, last));
-            const bool is_ulid = l->format == FLAKE_I_ULID;
-            const uint64_t begin = is_ulid ? bits(first, 48, 16) << 10 : counter_of(first);
-            CHECK(begin < 1 << 25);
-            if (begin > greatest) greatest = begin;
-            if (is_ulid) continue;
-            CHECK_EQ(bits(first, 48, 4), l->format == FLAKE_I_UUID8 ? 8 : 7);
-            CHECK_EQ(bits(first, 64, 2), 2);
-            if (l->node_bits) CHECK_EQ(tail_of(first), a_node);
-        }
-        CHECK(greatest > (1 << 25) - (1 << 18)); /* and uses all below it */
-    }
-}
-
-TEST(rfc9562_6_2_a_full_ms_is_followed_by_the_next_and_no_counter_wraps) {
-    EACH_LAYOUT(l) {
-        open_one(l);
-        for (int64_t ms = T; ms < T + 20; ms++) { /* wherever the counter begins */
-            clock_at(ms);
-            CHECK_EQ(flake128_next_n(&gen, ids, 65536), FLAKE_OK);
-            size_t wrong = 0;
-            for (size_t i = 1; i < 65536; i++) wrong += !counts_by_one(l, ids[i - 1], ids[i]);
-            CHECK_EQ(wrong, 0);
-            CHECK_EQ(uuid_ms(ids[65535]), ms);
-        }
-        flake128 last = ids[65535], id = untouched;
-        CHECK_EQ(flake128_try(&gen, &id), FLAKE_AGAIN);
-        CHECK(is_none(&id));
-        CHECK_EQ(script_now.sleeps, 0);
-        rises(&last, drawn(&gen)); /* in the queue */
-        CHECK(script_now.sleeps > 0 && uuid_ms(last) == T + 20);
-    }
-}
-
-/* A ULID's counter of all ones carries into the bits above 64, and no further. */
-TEST(a_ulids_counter_carries_and_never_leaves_the_ms) {
-    flake_i_keys keys = {0};
-    const uint64_t fresh[4] = {1, 2, 3, 4};
-    flake_i_set_keys(&keys, fresh);
-    unsigned carries = 0;
-    for (uint64_t place = 1; place < 65536; place += 13) {
-        /* a salt for which the low word is close to its end cannot be found by search: so the run
-         * begins at a ticket as far after it as that */
-        const flake_i_salt salt = {0, place};
-        const uint64_t low = flake_i_start_of(&keys, salt, 5, 0);
-        const flake_i_run run = {&keys, salt, 0, 5, 0 - low - 2, 4};
-        flake_i_form_run(FLAKE_I_ULID, &run, ids);
-        for (unsigned i = 1; i < 4; i++) {
-            CHECK(counts_by_one(&flake_layout_ulid, ids[i - 1], ids[i]));
-            carries += bits(ids[i], 48, 16) != bits(ids[i - 1], 48, 16);
-        }
-        CHECK(uuid_ms(ids[3]) == 5);
-    }
-    CHECK(carries > 4000);
-}
-
-TEST(rfc9562_6_8_and_6_9_two_generators_say_nothing_of_each_other) {
-    begin(&flake_layout_uuid7);
-    open_gen(&gen);
-    open_gen(&other);
-    for (int64_t i = 0; i < 1000; i++) {
-        clock_at(T + i);
-        const flake128 a = drawn(&gen), b = drawn(&other), c = drawn(&gen);
-        CHECK(counter_of(a) != counter_of(b) && tail_of(a) != tail_of(b));
-        CHECK(tail_of(a) != tail_of(c)); /* 5.7: new for each */
     }
 }
 
@@ -256,12 +331,13 @@ TEST(rfc9562_6_8_and_6_9_two_generators_say_nothing_of_each_other) {
 TEST(without_random_bytes_no_generator_begins) {
     EACH_LAYOUT(l) {
         flake128 id;
-        open_one(l);
+        setup s = usual(l);
+        open_gen(&gen, &s);
         source.fails = true;
-        CHECK_EQ(flake_init(&gen, gens_node, &options, NULL), FLAKE_IO);
+        CHECK_EQ(flake_init(&gen, s.node, &s.options, NULL), FLAKE_IO);
         CHECK_EQ(flake128_next(&gen, &id), FLAKE_INVALID);
-        options.layout = flake_layout_boundary; /* which needs none */
-        CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, a_node), &options, NULL), FLAKE_OK);
+        s.options.layout = flake_layout_boundary; /* which needs none */
+        CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, a_node), &s.options, NULL), FLAKE_OK);
     }
 }
 
@@ -272,9 +348,9 @@ static bool tail_key_is(uint64_t key0, uint64_t key1) {
 
 TEST(the_tails_key_is_new_each_second) {
     const int64_t second = T / 1024 * 1024 + 1024; /* one begins */
-    begin(&flake_layout_uuid7);
+    setup s = usual(&flake_layout_uuid7);
     clock_at(second);
-    open_gen(&gen);
+    open_gen(&gen, &s);
     (void)drawn(&gen);
     unsigned calls = source.calls;
     for (int64_t i = 0; i < 10; i++) {
@@ -298,7 +374,7 @@ TEST(the_tails_key_is_new_each_second) {
 }
 
 TEST(a_renewal_that_fails_keeps_the_key_until_the_next) {
-    open_one(&flake_layout_uuid7);
+    open_usual(&gen, &flake_layout_uuid7);
     flake128 last = drawn(&gen);
     const uint64_t key0 = source.given[0], key1 = source.given[1];
     const unsigned calls = source.calls;
@@ -317,15 +393,15 @@ TEST(a_renewal_that_fails_keeps_the_key_until_the_next) {
 
 /* What a generator caches of its newest ms does not apply to any ms before the first draw: not even to one
  * whose number has zeros where an empty word has them. */
-TEST(counters_begin_at_random_in_whatever_ms) {
+TEST(counters_begin_at_random_in_any_ms) {
     static const int64_t round_ms[] = {INT64_C(1) << 40, INT64_C(3) << 39, INT64_C(7) << 38};
     for (size_t i = 0; i < sizeof round_ms / sizeof *round_ms; i++) {
         uint64_t any = 0;
         for (int k = 0; k < 8; k++) {
-            begin(&flake_layout_uuid7);
+            setup s = usual(&flake_layout_uuid7);
             source.seed += (uint64_t)k;
             clock_at(round_ms[i]);
-            open_gen(&gen);
+            open_gen(&gen, &s);
             any |= counter_of(drawn(&gen));
         }
         CHECK(any > 1 << 24);
@@ -340,8 +416,7 @@ TEST(counters_start_elsewhere_for_each_bit_of_ms_and_salt) {
     for (unsigned b = 0; b < 64 + 64 + 48; b++)
         for (unsigned differs = 0; differs < 2; differs++) {
             const uint64_t bit = (uint64_t)differs << b % 64, all = b & 2 ? UINT64_MAX : 0;
-            const flake_i_salt salt = {all ^ (b / 64 == 1 ? bit : 0),
-                                       all ^ (b / 64 == 0 ? bit : 0)};
+            const flake_i_salt salt = {all ^ (b / 64 == 1 ? bit : 0), all ^ (b / 64 == 0 ? bit : 0)};
             const bool is_kept = b / 64 == 2 ? b % 64 < 38 : b >= 25 && b < 63;
             const uint64_t ms = b / 64 == 2 ? bit : 0;
             const uint64_t start = flake_i_start_of(&keys, salt, ms, 0);
@@ -363,123 +438,41 @@ static flake_status admit_all(void *user, int64_t until_ns) {
 }
 
 /* Of boundary's layout, too. */
-TEST(what_init_refuses) {
+TEST(an_init_refuses_what_its_layout_cannot_have) {
     static const flake_gate gate = {.admit = admit_all};
     static const char *const named[] = {"layout", "layout", "layout",      "layout",  "layout",
                                         "node",   "node",   "node",        "seq_scatter",
                                         "seq_max", "horizon_ms needs a directory",
-                                        "node: the layout has none", "node: the layout has none"};
+                                        "node: the layout has none: pass flake_node_none()",
+                                        "node: the layout has none: pass flake_node_none()"};
     for (const flake_layout *l = layouts; l < layouts + 5; l++)
         for (int i = 0; i < 13; i++) {
             flake_why why;
             flake128 id;
-            begin(l);
+            setup s = usual(l);
             switch (i) {
-            case 0: options.layout.unit_ms = 10; break;
-            case 1: options.layout.seq_bits = 15; break;
-            case 2: options.layout.epoch_ms = 1577836800000; break;
-            case 3: options.layout.gap_bit = 1; break;
-            case 4: options.layout.format = FLAKE_I_ULID + 1; break;
-            case 5: gens_node = flake_node_fixed(NULL, l->node_bits ? UINT64_C(1) << 48 : 0); break;
-            case 6:
-                gens_node = l->node_bits ? flake_node_none() : flake_node_gated(&gate, 0);
-                break;
-            case 7: memset(&gens_node, 0, sizeof gens_node); break;
-            case 8: options.seq_scatter = true; break;
-            case 9: options.seq_max = 65536; break;
-            case 10: options.horizon_ms = 1; break;
+            case 0: s.options.layout.unit_ms = 10; break;
+            case 1: s.options.layout.seq_bits = 15; break;
+            case 2: s.options.layout.epoch_ms = 1577836800000; break;
+            case 3: s.options.layout.gap_bit = 1; break;
+            case 4: s.options.layout.format = FLAKE_I_ULID + 1; break;
+            case 5: s.node = flake_node_fixed(NULL, l->node_bits ? UINT64_C(1) << 48 : 0); break;
+            case 6: s.node = l->node_bits ? flake_node_none() : flake_node_gated(&gate, 0); break;
+            case 7: memset(&s.node, 0, sizeof s.node); break;
+            case 8: s.options.seq_scatter = true; break;
+            case 9: s.options.seq_max = 65536; break;
+            case 10: s.options.horizon_ms = 1; break;
             /* UUIDs and ULIDs without a node have no horizon: they are not claimed */
-            case 11: gens_node = flake_node_fixed("/tmp", 0); break;
-            default: gens_node = flake_node_any("/tmp", 0, 9); break;
+            case 11: s.node = flake_node_fixed("/tmp", 0); break;
+            default: s.node = flake_node_any("/tmp", 0, 9); break;
             }
             if (i >= 11 && l->node_bits) continue;
-            CHECK_EQ(flake_init(&gen, gens_node, &options, &why),
+            CHECK_EQ(flake_init(&gen, s.node, &s.options, &why),
                      i == 5 && l->node_bits ? FLAKE_NODE_RANGE : FLAKE_INVALID);
             CHECK(strstr(why.text, named[i]) != NULL);
             FAILS(flake128_next(&gen, &id), FLAKE_INVALID, id);
             CHECK_EQ(flake_gen_node(&gen), UINT64_MAX);
         }
-}
-
-// >>peers
-/* IDs of other libraries, in their own order. */
-
-static flake128 last_of_peer;
-static unsigned rows_of_peers;
-
-static void check_peers_id(const flake_layout *l, const char *text, flake128 expected) {
-    const bool is_ulid = l->format == FLAKE_I_ULID;
-    char written[37];
-    flake128 id = untouched, composed = untouched;
-    flake_parts p = {0};
-    CHECK_EQ((is_ulid ? flake128_from_ulid : flake128_from_uuid)(text, strlen(text), &id),
-             FLAKE_OK);
-    CHECK(flake128_compare(&id, &expected) == 0);
-    (is_ulid ? flake128_to_ulid : flake128_to_uuid)(&id, written);
-    CHECK_STR(written, text);
-    CHECK_EQ(flake128_decompose(l, &id, &p), FLAKE_OK);
-    CHECK_EQ(p.unix_ms, uuid_ms(expected));
-    CHECK_EQ(p.seq, is_ulid ? bits(expected, 48, 16) : counter_of(expected));
-    CHECK_EQ(p.node, is_ulid ? bits(expected, 64, 64) : tail_of(expected));
-    CHECK_EQ(flake128_compose(l, &p, &composed), FLAKE_OK);
-    CHECK(flake128_compare(&composed, &id) == 0);
-    if (rows_of_peers++)
-        CHECK(flake128_compare(&last_of_peer, &id) < 0 && flake128_compare(&id, &last_of_peer) > 0);
-    last_of_peer = id;
-}
-
-/* Peer, text, ms; the bits of the peer's counter, the counter, and the rest of the 74 bits. */
-static void uuid7_row(char **field) {
-    const unsigned width = (unsigned)strtoul(field[3], NULL, 10);
-    flake128 expected = {{0}}, free_bits = {{0}}; /* 74: the counter, and then the rest */
-    put_bits(&free_bits, 0, width, strtoull(field[4], NULL, 10));
-    put_bits(&free_bits, width, 74 - width, strtoull(field[5], NULL, 16));
-    put_bits(&expected, 0, 48, strtoull(field[2], NULL, 10));
-    put_bits(&expected, 48, 4, 7);
-    put_bits(&expected, 52, 12, bits(free_bits, 0, 12));
-    put_bits(&expected, 64, 2, 2);
-    put_bits(&expected, 66, 62, bits(free_bits, 12, 62));
-    check_peers_id(&flake_layout_uuid7, field[1], expected);
-}
-
-/* Peer, text, ms, and the 80 bits after it. */
-static void ulid_row(char **field) {
-    flake128 expected = {{0}};
-    put_bits(&expected, 0, 48, strtoull(field[2], NULL, 10));
-    hex_bytes(field[3], expected.bytes + 6, 10);
-    check_peers_id(&flake_layout_ulid, field[1], expected);
-}
-
-TEST(peers_ids_are_read) {
-    rows_of_peers = 0;
-    vectors_read("uuid7.tsv", 6, uuid7_row);
-    CHECK_EQ(rows_of_peers, 32);
-    rows_of_peers = 0;
-    vectors_read("ulid.tsv", 4, ulid_row);
-    CHECK_EQ(rows_of_peers, 32);
-}
-
-/* Of each layout the node bits and sequence bits of an ID. */
-TEST(parts_that_exceed_their_fields_are_refused) {
-    static const struct {
-        flake_layout layout;
-        unsigned node_bits, seq_bits;
-    } of[] = {{FLAKE_LAYOUT_BOUNDARY, 48, 16},
-              {FLAKE_LAYOUT_UUID7, 48, 26},
-              {FLAKE_LAYOUT_UUID7_NODE, 48, 26},
-              {FLAKE_LAYOUT_UUID8, 48, 26},
-              {FLAKE_LAYOUT_ULID, 64, 16}};
-    flake128 id;
-    for (unsigned i = 0; i < sizeof of / sizeof *of; i++) {
-        const uint64_t node = UINT64_MAX >> (64 - of[i].node_bits);
-        flake_parts p = {0, node, ((uint32_t)1 << of[i].seq_bits) - 1};
-        CHECK_EQ(flake128_compose(&of[i].layout, &p, &id), FLAKE_OK);
-        p.seq++;
-        CHECK_EQ(flake128_compose(&of[i].layout, &p, &id), FLAKE_INVALID);
-        p.seq--;
-        p.node++;
-        CHECK_EQ(flake128_compose(&of[i].layout, &p, &id), p.node ? FLAKE_INVALID : FLAKE_OK);
-    }
 }
 
 int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * UUIDs and ULIDs in one line, from a process's default generator: by threads that all begin at once, in
- * handlers, after forks and clones, without random bytes, and when the clock goes backwards. Clock and
- * counter are scripted: each reading and each sleep moves them.
+ * flake_uuid7, flake_ulid and flake_uuid7_at (flake.h, >>process-wide): calls in one line draw from one generator of
+ * the process, which the first call makes. One call after the other first, then leases, random bytes, a given time;
+ * then threads that all begin at once, signal handlers, and processes that are forked or cloned.
+ *
+ * Clock and counter are scripted: each reading and each sleep moves them. `machine.meanwhile` is called in each of
+ * these and in each call for random bytes: what it does happens while a draw is under way.
  */
 #define _GNU_SOURCE
 #define REAL_SLEEP /* the sleep is this file's */
@@ -21,77 +24,58 @@
 enum { RATE = 3 };          /* of the counter, in a ns */
 static const int64_t T = 1700000000000;
 
-static _Atomic(int64_t) scripted_ns;
-static _Atomic(int64_t) per_reading_ns;
-static _Atomic(uint64_t) counter_ahead; /* to add to the script's steps */
-static atomic_uint readings;            /* of the clock */
-static atomic_uint sleeps;
-static atomic_uint randoms;     /* requested */
-static atomic_uint random_left; /* before the source fails */
-static void (*volatile meanwhile)(
-    void); /* called in each reading, sleep and call for random bytes */
-
-static void let_it_happen(void) {
-    if (meanwhile) meanwhile();
-}
+static struct machine {
+    _Atomic(int64_t) now_ns, per_reading_ns;
+    _Atomic(uint64_t) counter_ahead; /* of RATE times now_ns */
+    atomic_uint readings;            /* of the clock */
+    atomic_uint sleeps, randoms;     /* calls for random bytes */
+    atomic_uint random_left;         /* calls before the source fails */
+    void (*volatile meanwhile)(void);
+    bool gives_scripted_bytes; /* `next`, then those of a seed, and not the system's */
+    uint64_t seed;
+    uint8_t next[16];
+    size_t n_next;
+} machine;
 
 static int64_t read_time(void) {
-    let_it_happen();
-    return atomic_fetch_add(&scripted_ns, atomic_load(&per_reading_ns));
+    if (machine.meanwhile) machine.meanwhile();
+    return atomic_fetch_add(&machine.now_ns, machine.per_reading_ns);
 }
 
 static int64_t read_clock(void) {
-    (void)atomic_fetch_add(&readings, 1u);
+    machine.readings++;
     return read_time();
 }
 
-static uint64_t read_counter(void) {
-    return (uint64_t)read_time() * RATE + atomic_load(&counter_ahead);
-}
-
 static void sleep_ns(int64_t ns) {
-    let_it_happen();
-    if (atomic_fetch_add(&sleeps, 1u) > 1000000) check_endless();
-    (void)atomic_fetch_add(&scripted_ns, ns);
-}
-
-static bool may_be_random(void) {
-    let_it_happen();
-    (void)atomic_fetch_add(&randoms, 1u);
-    unsigned left = atomic_load(&random_left);
-    while (left && !atomic_compare_exchange_weak(&random_left, &left, left - 1)) {
-    }
-    return left;
+    if (machine.meanwhile) machine.meanwhile();
+    if (machine.sleeps++ > 1000000) check_endless();
+    machine.now_ns += ns;
 }
 
 static bool random_bytes(void *to, size_t n);
 #define FLAKE_CLOCK_NS(kind)      ((void)(kind), read_clock())
-#define FLAKE_COUNTER()           read_counter()
+#define FLAKE_COUNTER()           ((uint64_t)read_time() * RATE + machine.counter_ahead)
 #define FLAKE_SLEEP_NS(ns)        sleep_ns(ns)
-#define FLAKE_RANDOM_BYTES(to, n) (may_be_random() && random_bytes(to, n))
+#define FLAKE_RANDOM_BYTES(to, n) random_bytes(to, n)
 #include "flake.h"
-
-/* The system's random bytes, or scripted ones: `next`, then those of a seed. */
-static struct {
-    bool is_scripted;
-    uint64_t seed;
-    uint8_t next[16];
-    size_t n_next;
-} source;
+#include "uuid_fields.h"
 
 static bool random_bytes(void *to, size_t n) {
     uint8_t *const bytes = (uint8_t *)to;
-    if (!source.is_scripted && !flake_i_system_random(to, n)) return false;
-    for (size_t i = 0; i < n; i++) {
-        if (source.n_next) bytes[i] = source.next[sizeof source.next - source.n_next--];
-        else if (source.is_scripted) bytes[i] = (uint8_t)(random_next(&source.seed) >> 56);
+    unsigned left = machine.random_left;
+    if (machine.meanwhile) machine.meanwhile();
+    machine.randoms++;
+    while (left && !atomic_compare_exchange_weak(&machine.random_left, &left, left - 1)) {
     }
+    if (!left || (!machine.gives_scripted_bytes && !flake_i_system_random(to, n))) return false;
+    for (size_t i = 0; i < n && machine.gives_scripted_bytes; i++)
+        bytes[i] = machine.n_next ? machine.next[sizeof machine.next - machine.n_next--]
+                                  : (uint8_t)(random_next(&machine.seed) >> 56);
     return true;
 }
 
 enum { rounds = small ? 30 : 300, forks = small ? 6 : 30 };
-
-static const flake128 untouched = {{0xaa, 1, 2, 3}};
 
 /* Of all processes of a test. */
 enum { of_each = 50, most_kin = 400 };
@@ -100,25 +84,25 @@ static struct {
     flake128 ids[most_kin * of_each];
 } * family;
 
+static void family_adds(flake128 id) { family->ids[family->n++] = id; }
+static void no_id_of_the_family_is_a_duplicate(void) { CHECK_EQ(count_duplicates(family->ids, family->n), 0); }
+
 static void as_at_program_start(void) {
     memset((void *)&flake_i_default, 0, sizeof flake_i_default);
     memset((void *)&flake_i_counter, 0, sizeof flake_i_counter);
-    meanwhile = NULL;
-    atomic_store(&scripted_ns, T * MS);
-    atomic_store(&per_reading_ns, 20);
-    atomic_store(&counter_ahead, 0u);
-    atomic_store(&readings, 0u);
-    atomic_store(&sleeps, 0u);
-    atomic_store(&randoms, 0u);
-    atomic_store(&random_left, UINT32_MAX);
-    atomic_store(&family->n, 0u);
-    memset(&source, 0, sizeof source);
+    memset((void *)&machine, 0, sizeof machine);
+    machine.now_ns = T * MS;
+    machine.per_reading_ns = 20;
+    machine.random_left = UINT32_MAX;
+    family->n = 0;
 }
 
 static void with_a_clock_that_stops(void) {
     as_at_program_start();
-    atomic_store(&per_reading_ns, 0);
+    machine.per_reading_ns = 0;
 }
+
+static struct flake_i_uuids *its_generator(void) { return FLAKE_ATOMIC_LOAD(&flake_i_default.gen, relaxed); }
 
 static bool is_uuid7(flake128 id) { return id.bytes[6] >> 4 == 7 && id.bytes[8] >> 6 == 2; }
 
@@ -127,18 +111,6 @@ static flake128 uuid(void) {
     CHECK_EQ(flake_uuid7_bytes(id.bytes), FLAKE_OK);
     CHECK(is_uuid7(id));
     return id;
-}
-
-static void rises(flake128 *last, flake128 id) {
-    CHECK(flake128_compare(last, &id) < 0);
-    *last = id;
-}
-
-static int64_t uuid_ms(flake128 id) { return (int64_t)(flake_from_bytes(id.bytes) >> 16); }
-
-static uint32_t counter_of(flake128 id) {
-    return (uint32_t)((flake_from_bytes(id.bytes) & 0xfff) << 14 |
-                      (flake_from_bytes(id.bytes + 8) >> 48 & 0x3fff));
 }
 
 /* The lower half of a ULID's. */
@@ -162,14 +134,12 @@ static flake128 ulid_of_bytes(void) {
 }
 
 static void no_call_gives(flake_status status) {
-    flake128 id = untouched;
-    static const flake128 none;
+    uint8_t bytes[16], ulid_bytes[16];
     char text[37], ulid_text[27];
-    CHECK_EQ(flake_uuid7_bytes(id.bytes), status);
+    FAILS(flake_uuid7_bytes(bytes), status, bytes);
     FAILS(flake_uuid7(text), status, text);
     FAILS(flake_ulid(ulid_text), status, ulid_text);
-    CHECK_EQ(flake_ulid_bytes(id.bytes), status);
-    CHECK(flake128_compare(&id, &none) == 0);
+    FAILS(flake_ulid_bytes(ulid_bytes), status, ulid_bytes);
 }
 
 // >>one after the other
@@ -178,7 +148,7 @@ TEST(one_word_serves_all_calls) {
     as_at_program_start();
     flake128 last = uuid();
     CHECK_EQ(uuid_ms(last), T);
-    const uint32_t first = counter_of(last);
+    const uint64_t first = counter_of(last);
     flake128 last_ulid = ulid();
     for (uint32_t i = 2; i < 3000; i += 4) {
         rises(&last, uuid());
@@ -191,83 +161,79 @@ TEST(one_word_serves_all_calls) {
         if (i > 2) CHECK_EQ(ulid_counter(last_ulid) - ulid_counter(before), 4);
     }
     CHECK(uuid_ms(last) == T && uuid_ms(last_ulid) == T);
-    atomic_fetch_add(&scripted_ns, 5 * MS);
+    machine.now_ns += 5 * MS;
     rises(&last, uuid());
     rises(&last_ulid, ulid());
     CHECK(uuid_ms(last) == T + 5 && uuid_ms(last_ulid) == T + 5);
 }
 
 /* A cached ULID counter counts only if its words belong together. */
-TEST(words_of_two_ms_are_no_start) {
+TEST(cached_words_of_two_ms_are_not_used) {
     with_a_clock_that_stops();
     uint64_t last = ulid_counter(ulid());
-    struct flake_i_uuids *const g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, relaxed);
     for (unsigned i = 0; i < 9; i++) {
-        const uint64_t kept = FLAKE_ATOMIC_LOAD(&g->keys.ulid[i % 3], relaxed);
-        FLAKE_ATOMIC_STORE(&g->keys.ulid[i % 3], kept ^ 1, relaxed);
-        const uint64_t next = ulid_counter(ulid());
-        CHECK_EQ(next, last + 1);
-        last = next;
+        flake_atomic64 *const word = &its_generator()->keys.ulid[i % 3];
+        FLAKE_ATOMIC_STORE(word, FLAKE_ATOMIC_LOAD(word, relaxed) ^ 1, relaxed);
+        CHECK_EQ(ulid_counter(ulid()), ++last);
     }
 }
 
-static void hold_the_clock(void) { atomic_store(&scripted_ns, T * MS); }
+static void hold_the_clock(void) { machine.now_ns = T * MS; }
 
 TEST(a_full_ms_is_waited_out) {
     with_a_clock_that_stops();
     flake128 last = uuid();
     for (int i = 1; i < 65536; i++) rises(&last, uuid());
-    CHECK(uuid_ms(last) == T && !atomic_load(&sleeps));
+    CHECK(uuid_ms(last) == T && !machine.sleeps);
     rises(&last, uuid());
-    CHECK(uuid_ms(last) == T + 1 && atomic_load(&sleeps));
+    CHECK(uuid_ms(last) == T + 1 && machine.sleeps);
 }
 
-TEST(a_clock_put_back_stops_nobody) {
+TEST(a_clock_that_goes_backwards_stops_no_call) {
     static const int64_t back_to[] = {T - 1, T - 3600 * 1000, 0, T + 2, 441763199999};
     as_at_program_start();
     flake128 last = uuid(), last_ulid = ulid();
     for (size_t i = 0; i < sizeof back_to / sizeof *back_to; i++) {
-        atomic_store(&scripted_ns, back_to[i] * MS);
+        machine.now_ns = back_to[i] * MS;
         for (int k = 0; k < 70000; k++) { /* more than a ms has */
             const flake128 before = last;
             rises(&last, uuid());
-            CHECK(!k || uuid_ms(last) > uuid_ms(before) ||
-                  counter_of(last) == counter_of(before) + 1);
+            CHECK(!k || uuid_ms(last) > uuid_ms(before) || counter_of(last) == counter_of(before) + 1);
         }
         rises(&last_ulid, ulid());
     }
     CHECK(uuid_ms(last) >= T + 4 && uuid_ms(last) < T + 20);
-    atomic_store(&scripted_ns, (T - 1000) * MS);
+    machine.now_ns = (T - 1000) * MS;
     flake_machine_cloned(); /* which makes no new engine */
     CHECK(uuid_ms(uuid()) >= uuid_ms(last));
 }
 
-TEST(before_1984_is_no_time_to_begin) {
+TEST(no_generator_begins_before_1984) {
     as_at_program_start();
-    atomic_store(&scripted_ns, 441763200000 * MS - 1000);
-    atomic_store(&per_reading_ns, 0);
+    machine.now_ns = 441763200000 * MS - 1000;
+    machine.per_reading_ns = 0;
     no_call_gives(FLAKE_TIME_RANGE);
-    atomic_store(&scripted_ns, 441763200000 * MS);
+    machine.now_ns = 441763200000 * MS;
     CHECK_EQ(uuid_ms(uuid()), 441763200000);
 }
 
 /* A sleep cannot end if the second does not pass. */
-TEST(a_clock_that_stands_still_gives_a_ms_of_ids) {
+TEST(a_clock_that_stands_still_gives_the_ids_of_one_ms) {
     with_a_clock_that_stops();
     for (int i = 0; i < 65536; i++) (void)uuid();
-    meanwhile = hold_the_clock;
+    machine.meanwhile = hold_the_clock;
     no_call_gives(FLAKE_AGAIN);
-    meanwhile = NULL;
+    machine.meanwhile = NULL;
     CHECK_EQ(uuid_ms(uuid()), T + 1);
 }
 
-TEST(after_2262_there_are_none) {
+TEST(after_2262_no_id_is_drawn) {
     as_at_program_start();
     (void)uuid();
-    atomic_store(&per_reading_ns, 0);
-    atomic_store(&scripted_ns, INT64_MAX);
+    machine.per_reading_ns = 0;
+    machine.now_ns = INT64_MAX;
     no_call_gives(FLAKE_TIME_RANGE);
-    atomic_store(&scripted_ns, INT64_MAX / MS * MS - 1);
+    machine.now_ns = INT64_MAX / MS * MS - 1;
     (void)uuid();
 }
 
@@ -275,38 +241,38 @@ TEST(after_2262_there_are_none) {
 
 /* The clock steps back or forward, and the counter does not. */
 static void step_clock(int64_t ns) {
-    (void)atomic_fetch_add(&scripted_ns, ns);
-    (void)atomic_fetch_sub(&counter_ahead, (uint64_t)ns * RATE);
+    machine.now_ns += ns;
+    machine.counter_ahead -= (uint64_t)ns * RATE;
 }
 
 /* Draws often enough to know the counter's pace, and at the start of a ms, which is leased then. */
 static void learn(void) {
     for (unsigned i = 0; i < 4; i++) {
-        (void)atomic_fetch_add(&scripted_ns, 20 * MS);
+        machine.now_ns += 20 * MS;
         (void)uuid();
     }
     flake_i_default.gen->engine.frequent = 1; /* one a ms are frequent draws */
-    const int64_t now_ns = atomic_load(&scripted_ns);
-    atomic_store(&scripted_ns, now_ns + MS - now_ns % MS);
+    const int64_t now_ns = machine.now_ns;
+    machine.now_ns = now_ns + MS - now_ns % MS;
     (void)uuid();
     (void)uuid();
-    atomic_store(&readings, 0u);
+    machine.readings = 0;
 }
 
 TEST(under_a_lease_the_clock_is_not_read) {
     as_at_program_start();
     learn();
-    const int64_t ms = atomic_load(&scripted_ns) / MS;
+    const int64_t ms = machine.now_ns / MS;
     flake128 last = uuid(), last_ulid = ulid();
     for (int i = 0; i < 1000; i++) {
         rises(&last, i % 2 ? uuid() : uuid_of_text());
         rises(&last_ulid, i % 2 ? ulid() : ulid_of_bytes());
     }
-    CHECK_EQ(atomic_load(&readings), 0);
+    CHECK_EQ(machine.readings, 0);
     CHECK(uuid_ms(last) == ms && uuid_ms(last_ulid) == ms);
-    (void)atomic_fetch_add(&scripted_ns, MS);
+    machine.now_ns += MS;
     rises(&last, uuid());
-    CHECK_EQ(atomic_load(&readings), 1);
+    CHECK_EQ(machine.readings, 1);
     CHECK_EQ(uuid_ms(last), ms + 1);
 }
 
@@ -317,12 +283,12 @@ TEST(a_step_back_is_seen_when_the_lease_has_ended) {
     const int64_t ms = uuid_ms(last);
     step_clock(-3600 * 1000 * MS);
     for (int i = 0; i < 10; i++) rises(&last, uuid());
-    CHECK_EQ(atomic_load(&readings), 0);
+    CHECK_EQ(machine.readings, 0);
     for (int i = 0; i < 10; i++) { /* none of these is leased */
-        (void)atomic_fetch_add(&scripted_ns, MS);
-        atomic_store(&readings, 0u);
+        machine.now_ns += MS;
+        machine.readings = 0;
         rises(&last, uuid());
-        CHECK(atomic_load(&readings) > 0);
+        CHECK(machine.readings > 0);
     }
     CHECK_EQ(uuid_ms(last), ms);
     step_clock(3600 * 1000 * MS);
@@ -337,7 +303,7 @@ TEST(ids_rise_whatever_clock_and_counter_read) {
     learn();
     flake128 last = uuid(), last_ulid = ulid();
     uint64_t random = 1;
-    int64_t latest_ns = atomic_load(&scripted_ns);
+    int64_t latest_ns = machine.now_ns;
     unsigned too_late = 0, stepped_back = 0, leased = 0;
     const unsigned draws = 100 * rounds;
     for (unsigned i = 0; i < draws; i++) {
@@ -345,16 +311,16 @@ TEST(ids_rise_whatever_clock_and_counter_read) {
         switch (random_below(&random, 64)) {
         case 0: step_clock(by_ns); break;
         case 1: step_clock(-by_ns), stepped_back++; break;
-        case 2: (void)atomic_fetch_add(&counter_ahead, (uint64_t)by_ns * RATE); break;
-        case 3: (void)atomic_fetch_sub(&counter_ahead, (uint64_t)by_ns * RATE); break;
-        case 4: (void)atomic_fetch_add(&scripted_ns, by_ns % (30 * MS)); break;
-        default: (void)atomic_fetch_add(&scripted_ns, by_ns % (MS / 20)); break;
+        case 2: machine.counter_ahead += (uint64_t)by_ns * RATE; break;
+        case 3: machine.counter_ahead -= (uint64_t)by_ns * RATE; break;
+        case 4: machine.now_ns += by_ns % (30 * MS); break;
+        default: machine.now_ns += by_ns % (MS / 20); break;
         }
-        if (atomic_load(&scripted_ns) > latest_ns) latest_ns = atomic_load(&scripted_ns);
-        const unsigned read = atomic_load(&readings);
+        if (machine.now_ns > latest_ns) latest_ns = machine.now_ns;
+        const unsigned read = machine.readings;
         if (i % 3) rises(&last, i % 2 ? uuid() : uuid_of_text());
         else rises(&last_ulid, i % 2 ? ulid() : ulid_of_bytes());
-        leased += atomic_load(&readings) == read;
+        leased += machine.readings == read;
         too_late += uuid_ms(i % 3 ? last : last_ulid) > latest_ns / MS + 1;
     }
     CHECK_EQ(too_late, 0);
@@ -364,33 +330,33 @@ TEST(ids_rise_whatever_clock_and_counter_read) {
 
 // >>random bytes
 
-TEST(without_random_bytes_nothing_is_given) {
+TEST(without_random_bytes_no_call_gives_an_id) {
     for (unsigned before = 0; before < 2; before++) { /* the salt's; the keys' */
         as_at_program_start();
         for (int i = 0; i < 20; i++) {
-            atomic_store(&random_left, before && i == 0);
+            machine.random_left = before && i == 0;
             no_call_gives(FLAKE_IO);
         }
-        atomic_store(&random_left, UINT32_MAX);
+        machine.random_left = UINT32_MAX;
         flake128 last = uuid();
-        CHECK(FLAKE_ATOMIC_LOAD(&flake_i_default.gen, relaxed) != NULL); /* no place was lost */
+        CHECK(its_generator() != NULL); /* no place was lost */
         for (int i = 0; i < 100; i++) rises(&last, uuid());
     }
 }
 
-TEST(ids_go_on_when_the_source_ends) {
+TEST(ids_continue_when_random_bytes_end) {
     as_at_program_start();
     flake128 last = uuid();
-    atomic_store(&random_left, 0);
+    machine.random_left = 0;
     for (int i = 0; i < 100; i++) { /* the tail's keys are not renewed */
-        atomic_fetch_add(&scripted_ns, 1000 * MS);
+        machine.now_ns += 1000 * MS;
         rises(&last, uuid());
     }
-    CHECK(atomic_load(&randoms) > 90);
+    CHECK(machine.randoms > 90);
     flake_machine_cloned(); /* but without keys none is made */
     no_call_gives(FLAKE_IO);
-    atomic_store(&random_left, UINT32_MAX);
-    atomic_fetch_add(&scripted_ns, MS);
+    machine.random_left = UINT32_MAX;
+    machine.now_ns += MS;
     rises(&last, uuid());
 }
 
@@ -417,16 +383,16 @@ TEST(a_uuid_of_a_given_time_has_random_bits) {
         flake128 id;
         flake_parts parts = {0, 0, 0};
         as_at_program_start();
-        source.is_scripted = true;
-        source.n_next = sizeof source.next;
-        memcpy(source.next, of[i].random, sizeof of[i].random);
+        machine.gives_scripted_bytes = true;
+        machine.n_next = sizeof machine.next;
+        memcpy(machine.next, of[i].random, sizeof of[i].random);
         CHECK_EQ(flake_uuid7_at(of[i].ms, text), FLAKE_OK);
         CHECK_STR(text, of[i].text);
-        CHECK_EQ(source.n_next, sizeof source.next - 10);
+        CHECK_EQ(machine.n_next, sizeof machine.next - 10);
         CHECK_EQ(flake128_from_uuid(text, 36, &id), FLAKE_OK);
         CHECK_EQ(flake128_decompose(&flake_layout_uuid7, &id, &parts), FLAKE_OK);
         CHECK_EQ(parts.unix_ms, of[i].ms);
-        CHECK(!atomic_load(&readings) && !FLAKE_ATOMIC_LOAD(&flake_i_default.gen, relaxed));
+        CHECK(!machine.readings && !its_generator());
     }
 }
 
@@ -436,8 +402,8 @@ TEST(a_uuid_of_a_given_time_fails_without_a_change) {
     as_at_program_start();
     for (size_t i = 0; i < sizeof outside / sizeof *outside; i++)
         CHECK_EQ(flake_uuid7_at(outside[i], text), FLAKE_TIME_RANGE);
-    CHECK_EQ(atomic_load(&randoms), 0);
-    atomic_store(&random_left, 0u);
+    CHECK_EQ(machine.randoms, 0);
+    machine.random_left = 0;
     CHECK_EQ(flake_uuid7_at(T, text), FLAKE_IO);
     CHECK_STR(text, "unchanged");
 }
@@ -466,14 +432,13 @@ TEST(uuids_of_one_given_time_differ) {
 
 static flake128 makers;
 static void is_made_at_the_third_nap(void) {
-    if (atomic_load(&sleeps) != 2 || FLAKE_ATOMIC_LOAD(&flake_i_default.gen, relaxed)) return;
-    void (*const was)(void) = meanwhile;
-    meanwhile = NULL;
+    if (machine.sleeps != 2 || its_generator()) return;
+    void (*const was)(void) = machine.meanwhile;
+    machine.meanwhile = NULL;
     const uint64_t begun = FLAKE_ATOMIC_LOAD(&flake_i_default.begun, relaxed);
-    FLAKE_ATOMIC_STORE(&flake_i_default.begun, begun - 1,
-                       relaxed); /* one of the four is ready now */
+    FLAKE_ATOMIC_STORE(&flake_i_default.begun, begun - 1, relaxed); /* one of the four is ready now */
     makers = uuid();
-    meanwhile = was;
+    machine.meanwhile = was;
 }
 
 static void take_all_places(void) {
@@ -481,37 +446,37 @@ static void take_all_places(void) {
         CHECK_EQ(flake_i_take_place(&flake_i_default.begun, FLAKE_I_DEFAULT_PLACES), i);
 }
 
-TEST(who_finds_no_place_waits_for_a_maker) {
+TEST(a_call_that_finds_no_place_waits_for_a_maker) {
     with_a_clock_that_stops();
     take_all_places();
-    meanwhile = is_made_at_the_third_nap;
+    machine.meanwhile = is_made_at_the_third_nap;
     const flake128 id = uuid();
-    CHECK_EQ(atomic_load(&sleeps), 3);
+    CHECK_EQ(machine.sleeps, 3);
     CHECK(flake128_compare(&makers, &id) < 0 && counter_of(id) == counter_of(makers) + 1);
 }
 
-TEST(or_draws_alone_when_all_makers_are_gone) {
+TEST(a_call_draws_alone_when_all_makers_are_gone) {
     as_at_program_start();
     take_all_places();
-    source.is_scripted = true;
-    source.seed = 1;
+    machine.gives_scripted_bytes = true;
+    machine.seed = 1;
     flake128 ids[20];
     unsigned like_uuids = 0;
     for (int i = 0; i < 20; i++) {
-        atomic_store(&sleeps, 0u);
-        atomic_store(&scripted_ns, T * MS);
+        machine.sleeps = 0;
+        machine.now_ns = T * MS;
         ids[i] = i % 2 ? uuid() : ulid();
         like_uuids += is_uuid7(ids[i]);
-        CHECK_EQ(flake_from_bytes(ids[i].bytes) >> 16, (uint64_t)atomic_load(&scripted_ns) / MS);
-        CHECK_EQ(atomic_load(&sleeps), FLAKE_I_DEFAULT_NAPS);
+        CHECK_EQ(flake_from_bytes(ids[i].bytes) >> 16, (uint64_t)machine.now_ns / MS);
+        CHECK_EQ(machine.sleeps, FLAKE_I_DEFAULT_NAPS);
     }
     CHECK(like_uuids < 15); /* a ULID's bits resemble a UUID's by chance: 1 in 64 */
-    CHECK(FLAKE_ATOMIC_LOAD(&flake_i_default.gen, relaxed) == NULL);
+    CHECK(its_generator() == NULL);
     CHECK_EQ(count_duplicates(ids, 20), 0);
     as_at_program_start();
     take_all_places();
     /* the salt's and those before each nap, but none for that generator */
-    atomic_store(&random_left, 1 + FLAKE_I_DEFAULT_NAPS + 1);
+    machine.random_left = 1 + FLAKE_I_DEFAULT_NAPS + 1;
     no_call_gives(FLAKE_IO);
 }
 
@@ -523,8 +488,7 @@ enum { most_threads = 12, each = 60 };
 static pthread_t threads[most_threads];
 static void start_threads(unsigned n, void *(*run)(void *), void *rows, size_t size) {
     for (unsigned i = 0; i < n; i++)
-        if (pthread_create(&threads[i], NULL, run, rows ? (char *)rows + i * size : NULL) != 0)
-            abort();
+        if (pthread_create(&threads[i], NULL, run, rows ? (char *)rows + i * size : NULL) != 0) abort();
 }
 static void join_threads(unsigned n) {
     for (unsigned i = 0; i < n; i++) (void)pthread_join(threads[i], NULL);
@@ -545,8 +509,7 @@ static void *race_of(void *mine) {
         (void)pthread_mutex_lock(&race.lock);
         const flake128 before = race.greatest;
         (void)pthread_mutex_unlock(&race.lock);
-        if (flake_uuid7_bytes(ids[i].bytes) != FLAKE_OK || flake128_compare(&before, &ids[i]) >= 0)
-            (void)atomic_fetch_add(&race.wrong, 1u);
+        if (flake_uuid7_bytes(ids[i].bytes) != FLAKE_OK || flake128_compare(&before, &ids[i]) >= 0) race.wrong++;
         (void)pthread_mutex_lock(&race.lock);
         if (flake128_compare(&race.greatest, &ids[i]) < 0) race.greatest = ids[i];
         (void)pthread_mutex_unlock(&race.lock);
@@ -561,19 +524,19 @@ static void race_for_ids(bool leased) {
         as_at_program_start();
         if (leased) {
             learn();
-            atomic_store(&per_reading_ns, 5000); /* a lease lasts for some 100 draws */
+            machine.per_reading_ns = 5000; /* a lease lasts for some 100 draws */
         }
         memset(&race.greatest, 0, sizeof race.greatest);
         (void)pthread_barrier_init(&race.begin, NULL, n);
         start_threads(n, race_of, race.ids, sizeof race.ids[0]);
         join_threads(n);
         (void)pthread_barrier_destroy(&race.begin);
-        CHECK_EQ(atomic_load(&race.wrong), 0);
+        CHECK_EQ(race.wrong, 0);
         CHECK_EQ(count_duplicates(race.ids[0], (size_t)n * each), 0);
     }
 }
 
-TEST(whoever_calls_later_gets_the_greater_id_from_the_first_call_on) {
+TEST(a_later_call_gets_the_greater_id_from_the_first_call_on) {
     race_for_ids(false);
     race_for_ids(true);
 }
@@ -606,16 +569,16 @@ static void draw_in_handlers(bool leased) {
         if (leased) learn();
         countdown = at;
         handles_uuids = at % 2;
-        meanwhile = raise_in_time;
+        machine.meanwhile = raise_in_time;
         const flake128 first = uuid();
         flake128 last = first;
         for (int i = 0; i < 10; i++) {
-            if (i % 2) atomic_fetch_add(&scripted_ns, 700 * MS); /* renewals, too */
+            if (i % 2) machine.now_ns += 700 * MS; /* renewals, too */
             rises(&last, uuid());
         }
         flake128 ids[3] = {in_handler, first, last};
         if (handled) CHECK_EQ(count_duplicates(ids, 3), 0);
-        meanwhile = NULL;
+        machine.meanwhile = NULL;
         rises(&last, uuid());
         if (handled && handles_uuids) CHECK(flake128_compare(&in_handler, &last) < 0);
     }
@@ -634,7 +597,7 @@ static void draw_for_the_family(void) {
     for (unsigned i = 0; i < of_each; i++) {
         const flake128 id = i % 4 == 3 ? ulid() : uuid();
         if (i % 4 < 3) rises(&last, id);
-        family->ids[atomic_fetch_add(&family->n, 1u)] = id;
+        family_adds(id);
     }
 }
 
@@ -644,7 +607,7 @@ static void child_with_a_child(void) {
     flake_machine_cloned();
     draw_for_the_family();
 }
-static void child_that_bumps_first(void) {
+static void child_that_is_cloned_first(void) {
     flake_machine_cloned();
     draw_for_the_family();
 }
@@ -653,33 +616,33 @@ static void child_that_bumps_first(void) {
 static void relatives(bool has_drawn, bool leased) {
     with_a_clock_that_stops();
     if (leased) learn();
-    const int64_t ms = atomic_load(&scripted_ns) / MS;
+    const int64_t ms = machine.now_ns / MS;
     if (has_drawn) draw_for_the_family();
     for (int i = 0; i < 3; i++) in_child(draw_for_the_family);
     in_child(child_with_a_child);
-    for (int i = 0; i < 3; i++) in_child(child_that_bumps_first);
+    for (int i = 0; i < 3; i++) in_child(child_that_is_cloned_first);
     draw_for_the_family();
     flake_machine_cloned();
     draw_for_the_family();
-    const unsigned n = atomic_load(&family->n);
+    const unsigned n = family->n;
     CHECK_EQ(n, (11 + has_drawn) * of_each);
     for (unsigned i = 0; i < n; i++) CHECK_EQ(uuid_ms(family->ids[i]), ms);
-    CHECK_EQ(count_duplicates(family->ids, n), 0);
+    no_id_of_the_family_is_a_duplicate();
 }
 
 /* While tails differ, duplicates do not reveal equal counters. */
-static void tell_counter(void) { family->ids[0] = uuid(); }
+static void store_an_id(void) { family->ids[0] = uuid(); }
 
 TEST(counters_begin_elsewhere_in_each_process) {
     with_a_clock_that_stops();
-    const uint32_t drawn = counter_of(uuid());
-    uint32_t counters[8];
+    const uint64_t drawn = counter_of(uuid());
+    uint64_t counters[8];
     for (unsigned i = 0; i < 8; i++) {
         if (i >= 4) flake_machine_cloned();
-        if (i < 4) in_child(tell_counter);
-        else tell_counter();
+        if (i < 4) in_child(store_an_id);
+        else store_an_id();
         counters[i] = counter_of(family->ids[0]);
-        CHECK(llabs((long long)counters[i] - drawn) > 20);
+        CHECK(llabs((long long)(counters[i] - drawn)) > 20);
         for (unsigned k = 0; k < i; k++) CHECK(counters[i] != counters[k]);
     }
 }
@@ -698,18 +661,18 @@ static unsigned bits_that_differ(const uint8_t *a, const uint8_t *b, unsigned n)
 
 /* The first IDs after flake_machine_cloned: a UUID's counter and tail, and a ULID's counter. Bit `turned` of
  * the random bytes that it takes is flipped; 128: none is. */
-static void ids_after_a_bump(uint64_t seed, unsigned turned, flake128 found[2]) {
+static void ids_after_a_clone(uint64_t seed, unsigned turned, flake128 found[2]) {
     as_at_program_start();
-    source.is_scripted = true;
-    source.seed = seed;
+    machine.gives_scripted_bytes = true;
+    machine.seed = seed;
     (void)uuid();
     flake_machine_cloned();
-    for (source.n_next = 0; source.n_next < 16; source.n_next++)
-        source.next[source.n_next] = (uint8_t)(random_next(&source.seed) >> 56);
-    if (turned < 128) source.next[turned / 8] ^= (uint8_t)(1 << turned % 8);
+    for (machine.n_next = 0; machine.n_next < 16; machine.n_next++)
+        machine.next[machine.n_next] = (uint8_t)(random_next(&machine.seed) >> 56);
+    if (turned < 128) machine.next[turned / 8] ^= (uint8_t)(1 << turned % 8);
     found[0] = uuid();
     found[1] = ulid();
-    CHECK_EQ(source.n_next, 0);
+    CHECK_EQ(machine.n_next, 0);
 }
 
 /* Each of the 128 bits that distinguish processes flips half of the bits that look random. */
@@ -719,8 +682,8 @@ TEST(keys_depend_on_all_128_bits_evenly) {
         unsigned tails = 0, counters = 0;
         for (uint64_t seed = 1; seed <= samples; seed++) {
             flake128 as_it_is[2], changed[2];
-            ids_after_a_bump(seed, 128, as_it_is);
-            ids_after_a_bump(seed, turned, changed);
+            ids_after_a_clone(seed, 128, as_it_is);
+            ids_after_a_clone(seed, turned, changed);
             CHECK(counter_of(as_it_is[0]) != counter_of(changed[0]));
             tails += bits_that_differ(as_it_is[0].bytes + 10, changed[0].bytes + 10, 6);
             counters += bits_that_differ(as_it_is[1].bytes + 8, changed[1].bytes + 8, 8);
@@ -755,7 +718,7 @@ TEST(a_clone_takes_no_part_of_an_older_salt) {
     CHECK((uint32_t)FLAKE_ATOMIC_LOAD(&flake_i_default.high, relaxed) != 0);
 }
 
-TEST(nor_where_the_pid_tells_them_apart) {
+TEST(relatives_share_no_id_where_only_the_pid_distinguishes_them) {
     memset((void *)&flake_i_process, 0, sizeof flake_i_process);
     wipes_none = true;
     relatives(false, false);
@@ -772,8 +735,7 @@ TEST(nor_where_the_pid_tells_them_apart) {
 TEST(tags_of_relatives_differ) {
     enum { pids = 4096, generations = 16 };
     static uint32_t tags[pids * generations];
-    for (uint64_t i = 0; i < pids * generations; i++)
-        tags[i] = flake_i_tag_of(i / pids << 32 | (i % pids + 4096));
+    for (uint64_t i = 0; i < pids * generations; i++) tags[i] = flake_i_tag_of(i / pids << 32 | (i % pids + 4096));
     CHECK_EQ(count_duplicates(tags, pids * generations), 0);
     for (uint32_t i = 1; i < 1 << 20; i++) CHECK_EQ(flake_i_tag_of(i), i);
 }
@@ -781,38 +743,36 @@ TEST(tags_of_relatives_differ) {
 static atomic_bool stop;
 static void *draw_meanwhile(void *unused) {
     flake128 last = {{0}};
-    while (!atomic_load(&stop)) rises(&last, uuid());
+    while (!stop) rises(&last, uuid());
     return unused;
 }
 
-TEST(forked_while_threads_draw_and_begin) {
+TEST(no_id_repeats_if_threads_draw_during_forks) {
     if (!words_reach_other_processes) return; /* see forked_while_threads_draw */
     as_at_program_start();
-    atomic_store(&stop, false);
+    stop = false;
     start_threads(3, draw_meanwhile, threads, 0);
     for (unsigned i = 0; i < forks; i++) {
         in_child(draw_for_the_family);
         draw_for_the_family();
     }
-    atomic_store(&stop, true);
+    stop = true;
     join_threads(3);
-    CHECK_EQ(count_duplicates(family->ids, atomic_load(&family->n)), 0);
+    no_id_of_the_family_is_a_duplicate();
 }
 
 /* Threads draw while the machine is copied again and again: no ID repeats. */
 static void *draw_and_note(void *unused) {
-    for (unsigned i = 0; i < 40; i++)
-        for (unsigned k = 0; k < of_each; k++)
-            family->ids[atomic_fetch_add(&family->n, 1u)] = uuid();
+    for (unsigned i = 0; i < 40 * of_each; i++) family_adds(uuid());
     return unused;
 }
 
-TEST(bumped_while_threads_draw) {
+TEST(no_id_repeats_if_the_machine_is_cloned_while_threads_draw) {
     as_at_program_start();
     start_threads(4, draw_and_note, threads, 0);
     for (unsigned i = 0; i < 200; i++) flake_machine_cloned();
     join_threads(4);
-    CHECK_EQ(count_duplicates(family->ids, atomic_load(&family->n)), 0);
+    no_id_of_the_family_is_a_duplicate();
 }
 
 int main(int argc, char **argv) {

@@ -1,113 +1,32 @@
 /* SPDX-License-Identifier: MIT
  *
- * UUIDs and ULIDs of a generator rise when the clock goes backwards, over lanes, gates, snapshots, forks,
- * restarts; and queries return what a try would do. (Any calls and any clock: test_random_flake.c.)
+ * UUIDs and ULIDs of a generator rise (flake.h, >>128-bit, and flake_i_continue in >>draws): they continue when the
+ * clock goes backwards, with a gate, over lanes, forks and restarts; and queries return what a try would do. (Any calls
+ * and any clock: test_random_flake.c.)
  */
 #define _GNU_SOURCE
 #include "uuid.h"
 #include "children.h"
 #include <sys/mman.h>
 
-/* ---- after a gate: first, since it counts turns where nothing else ends a loop ---- */
+static flake_gen gen, other, lanes;
+static flake128 ids[65536];
 
-static int64_t refused; /* bit 0: the next time that the gate is asked; and so on */
-
-static flake_status gate_admits(void *unused, int64_t until_ns) {
-    (void)unused, (void)until_ns;
-    check_turn();
-    const bool is_refused = refused & 1;
-    refused >>= 1;
-    return is_refused ? FLAKE_AGAIN : FLAKE_OK;
-}
-
-static const flake_gate gate = {.admit = gate_admits};
-
-TEST(who_waits_waits_for_a_gate_too_while_the_clock_is_back) {
-    begin(&flake_layout_uuid7_node);
-    last_number = 2;
-    gens_node = flake_node_gated(&gate, a_node);
-    open_gen(&gen);
-    CHECK_EQ(flake128_next_n(&gen, ids, 3), FLAKE_OK);
-    flake128 last = ids[2], id = untouched;
-    clock_at(T - 1000);
-    refused = -1;
-    CHECK_EQ(flake128_try(&gen, &id), FLAKE_AGAIN);
-    CHECK_EQ(script_now.sleeps, 0);
-    refused = 0x7f;
-    CHECK_EQ(flake128_next(&gen, &id), FLAKE_OK);
-    CHECK(script_now.sleeps > 0);
-    rises(&last, id);
-    refused = -1;
-    CHECK_EQ(flake128_next_n(&gen, ids, 3), FLAKE_AGAIN); /* after max_wait_ms */
-    clock_at(T - 1000);
-    refused = 0xb; /* it refuses once more after the wait */
-    rises(&last, drawn(&gen));
-    CHECK_EQ(refused, 0);
+static void open_lanes(const setup *of) {
+    static flake_lane array[3]; /* as many as lanes have: sanitizers detect an overrun */
+    setup s = *of;
+    s.options.lanes = array;
+    s.options.lane_count = 3;
+    open_gen(&lanes, &s);
 }
 
 // >>rising
 
-static void step_clock(uint64_t *seed) {
-    lane_now = (unsigned)random_below(seed, 3);
-    switch (random_below(seed, 24)) {
-    case 0: script_now.now_ns -= MS; break;
-    case 1: script_now.now_ns -= 3600 * 1000 * MS; break;
-    case 2: script_now.now_ns = 1; break; /* 1970, as a clock without a battery reads */
-    case 3: clock_at(T + (int64_t)random_below(seed, 3600 * 1000)); break;
-    case 4:
-        if (script_now.now_ns < (T + 7200 * 1000) * MS) script_now.now_ns += 1000 * MS;
-        break;
-    default: script_now.now_ns += (int64_t)random_below(seed, 400000);
-    }
-}
-
-static int64_t newest_ms;
-
-static size_t tried(size_t n) {
-    flake128 few[30];
-    const size_t given = n > 1 ? got128_n(&lanes, few, n) : flake128_try(&lanes, few) == FLAKE_OK;
-    for (size_t i = 0; i < given; i++)
-        if (uuid_ms(few[i]) > newest_ms) newest_ms = uuid_ms(few[i]);
-    return given;
-}
-
-static void check_answers(void) {
-    const int64_t retry_ns = flake_retry_ns(&lanes), now_ms = script_now.now_ns / MS;
-    const uint64_t free_now = flake_available(&lanes);
-    const bool is_back = newest_ms > now_ms + options.max_ahead_ms;
-    CHECK((retry_ns == 0) == (free_now > 0));
-    if (free_now) {
-        const size_t n = tried(30);
-        CHECK(is_back ? n >= flake_i_min_u64(free_now, 30) : n == flake_i_min_u64(free_now, 30));
-        return;
-    }
-    CHECK_EQ(tried(1), 0);
-    CHECK(retry_ns > 0 && retry_ns <= 10 * MS);
-    script_now.now_ns += retry_ns - 1;
-    CHECK_EQ(tried(1), 0);
-    script_now.now_ns++;
-    CHECK_EQ(tried(1), 1);
-}
-
-/* Of lanes. (Of one word: test_random_flake.c.) */
-TEST(answers_agree_with_what_a_try_does) {
-    uint64_t seed = 5;
-    EACH_LAYOUT(l) for (unsigned ahead = 0; ahead < 4; ahead += 3) {
-        begin(l);
-        last_number = 7;
-        options.max_ahead_ms = ahead;
-        open_lanes();
-        newest_ms = 0;
-        (void)tried(1);
-        for (unsigned step = 0; step < steps; step++, step_clock(&seed)) check_answers();
-    }
-}
-
-TEST(a_clock_that_stays_back_stops_nobody) {
+TEST(a_clock_that_stays_back_stops_no_draw) {
     EACH_LAYOUT(l) {
-        begin(l);
-        last_number = 2;
-        open_gen(&gen);
+        setup s = usual(l);
+        s.last_number = 2;
+        open_gen(&gen, &s);
         flake128 last = drawn(&gen);
         clock_at(T - 3600 * 1000);
         for (unsigned i = 1; i < 300; i++) {
@@ -126,9 +45,22 @@ TEST(a_clock_that_stays_back_stops_nobody) {
     }
 }
 
-TEST(a_clock_before_1984_stops_nobody_who_has_begun) {
+static int64_t refused; /* bit 0: the next time that the gate is asked; and so on */
+
+static flake_status gate_admits(void *unused, int64_t until_ns) {
+    (void)unused, (void)until_ns;
+    check_turn();
+    const bool is_refused = refused & 1;
+    refused >>= 1;
+    return is_refused ? FLAKE_AGAIN : FLAKE_OK;
+}
+
+static const flake_gate gate = {.admit = gate_admits};
+
+TEST(a_clock_before_1984_stops_no_generator_that_has_begun) {
     EACH_LAYOUT(l) {
-        open_one(l);
+        setup s = usual(l);
+        open_gen(&gen, &s);
         flake128 last = drawn(&gen), id = untouched;
         script_now.now_ns = 0;
         CHECK_EQ(flake128_try(&gen, &id), FLAKE_OK);
@@ -139,8 +71,8 @@ TEST(a_clock_before_1984_stops_nobody_who_has_begun) {
         CHECK_EQ(flake_ahead_ms(&gen), T - 441763200000);
         for (int gated = l->node_bits ? 1 : 0; gated >= 0; gated--) {
             /* before its first ID it waits for the clock to be set */
-            gens_node = gated ? flake_node_gated(&gate, a_node) : node_in(l, a_node);
-            open_gen(&gen);
+            s.node = gated ? flake_node_gated(&gate, a_node) : node_in(l, a_node);
+            open_gen(&gen, &s);
             CHECK_EQ(flake128_next(&gen, &id), FLAKE_TIME_RANGE);
             CHECK_EQ(flake_available(&gen), 0);
         }
@@ -156,13 +88,13 @@ TEST(a_clock_before_1984_stops_nobody_who_has_begun) {
 }
 
 /* The last ms whose ns fit into an int64_t: no unit follows it, and once it is exhausted none can continue. */
-TEST(nobody_goes_on_after_the_last_ms) {
+TEST(no_id_follows_the_last_ms) {
     const int64_t last_ms = INT64_MAX / MS - 1;
     EACH_LAYOUT(l) {
         flake128 id;
-        begin(l);
-        last_number = 2;
-        open_gen(&gen);
+        setup s = usual(l);
+        s.last_number = 2;
+        open_gen(&gen, &s);
         (void)drawn(&gen);
         FAILS(flake128_try_at(&gen, last_ms + 1, &id), FLAKE_TIME_RANGE, id);
         clock_at(last_ms);
@@ -188,13 +120,13 @@ static int64_t read_past_the_end(void *unused) {
     return (INT64_MAX / MS - (reads_past_the_end-- > 0 ? 0 : 1)) * MS;
 }
 
-TEST(a_clock_that_goes_back_to_the_last_ms_stops_nobody) {
+TEST(a_clock_that_goes_back_to_the_last_ms_stops_no_draw) {
     EACH_LAYOUT(l) {
         flake128 id;
         int reads = 0;
-        begin(l);
-        options.clock.now_ns = read_past_the_end;
-        open_gen(&gen);
+        setup s = usual(l);
+        s.options.clock.now_ns = read_past_the_end;
+        open_gen(&gen, &s);
         (void)drawn(&gen);
         for (; reads_past_the_end = reads, flake128_try(&gen, &id) == FLAKE_OK; reads++)
             CHECK_EQ(uuid_ms(id), INT64_MAX / MS - 1);
@@ -203,7 +135,86 @@ TEST(a_clock_that_goes_back_to_the_last_ms_stops_nobody) {
     }
 }
 
+TEST(a_call_waits_for_a_gate_too_while_the_clock_is_back) {
+    setup s = usual(&flake_layout_uuid7_node);
+    s.last_number = 2;
+    s.node = flake_node_gated(&gate, a_node);
+    open_gen(&gen, &s);
+    CHECK_EQ(flake128_next_n(&gen, ids, 3), FLAKE_OK);
+    flake128 last = ids[2], id = untouched;
+    clock_at(T - 1000);
+    refused = -1;
+    CHECK_EQ(flake128_try(&gen, &id), FLAKE_AGAIN);
+    CHECK_EQ(script_now.sleeps, 0);
+    refused = 0x7f;
+    CHECK_EQ(flake128_next(&gen, &id), FLAKE_OK);
+    CHECK(script_now.sleeps > 0);
+    rises(&last, id);
+    refused = -1;
+    CHECK_EQ(flake128_next_n(&gen, ids, 3), FLAKE_AGAIN); /* after max_wait_ms */
+    clock_at(T - 1000);
+    refused = 0xb; /* it refuses once more after the wait */
+    rises(&last, drawn(&gen));
+    CHECK_EQ(refused, 0);
+}
+
 // >>lanes
+
+static void step_clock(uint64_t *seed) {
+    lane_now = (unsigned)random_below(seed, 3);
+    switch (random_below(seed, 24)) {
+    case 0: script_now.now_ns -= MS; break;
+    case 1: script_now.now_ns -= 3600 * 1000 * MS; break;
+    case 2: script_now.now_ns = 1; break; /* 1970, as a clock without a battery reads */
+    case 3: clock_at(T + (int64_t)random_below(seed, 3600 * 1000)); break;
+    case 4:
+        if (script_now.now_ns < (T + 7200 * 1000) * MS) script_now.now_ns += 1000 * MS;
+        break;
+    default: script_now.now_ns += (int64_t)random_below(seed, 400000);
+    }
+}
+
+static int64_t newest_ms;
+
+static size_t tried(size_t n) {
+    flake128 few[30];
+    const size_t given = n > 1 ? got128_n(&lanes, few, n) : flake128_try(&lanes, few) == FLAKE_OK;
+    for (size_t i = 0; i < given; i++)
+        if (uuid_ms(few[i]) > newest_ms) newest_ms = uuid_ms(few[i]);
+    return given;
+}
+
+static void check_answers(int64_t max_ahead_ms) {
+    const int64_t retry_ns = flake_retry_ns(&lanes), now_ms = script_now.now_ns / MS;
+    const uint64_t free_now = flake_available(&lanes);
+    const bool is_back = newest_ms > now_ms + max_ahead_ms;
+    CHECK((retry_ns == 0) == (free_now > 0));
+    if (free_now) {
+        const size_t n = tried(30);
+        CHECK(is_back ? n >= flake_i_min_u64(free_now, 30) : n == flake_i_min_u64(free_now, 30));
+        return;
+    }
+    CHECK_EQ(tried(1), 0);
+    CHECK(retry_ns > 0 && retry_ns <= 10 * MS);
+    script_now.now_ns += retry_ns - 1;
+    CHECK_EQ(tried(1), 0);
+    script_now.now_ns++;
+    CHECK_EQ(tried(1), 1);
+}
+
+/* Of lanes. (Of one word: test_random_flake.c.) */
+TEST(answers_agree_with_what_a_try_does) {
+    uint64_t seed = 5;
+    EACH_LAYOUT(l) for (unsigned ahead = 0; ahead < 4; ahead += 3) {
+        setup s = usual(l);
+        s.last_number = 7;
+        s.options.max_ahead_ms = ahead;
+        open_lanes(&s);
+        newest_ms = 0;
+        (void)tried(1);
+        for (unsigned step = 0; step < steps; step++, step_clock(&seed)) check_answers(ahead);
+    }
+}
 
 static int asked;
 static flake_status gate_refuses(void *refuses, int64_t until_ns) {
@@ -219,13 +230,13 @@ TEST(a_try_of_lanes_asks_a_gate_five_times_at_most) {
     EACH_LAYOUT(l) for (unsigned drawn = 0; drawn < 256; drawn++) {
         static bool refuses;
         flake128 id;
-        begin(l);
+        setup s = usual(l);
         if (!l->node_bits) continue; /* without a node there is no gate */
         const flake_gate asks = {.admit = gate_refuses, .user = &refuses};
-        gens_node = flake_node_gated(&asks, a_node);
-        last_number = 5; /* two of each lane */
+        s.node = flake_node_gated(&asks, a_node);
+        s.last_number = 5; /* two of each lane */
         refuses = false;
-        open_lanes();
+        open_lanes(&s);
         for (unsigned i = 0; i < 8; i++) { /* each with the clock at either time */
             clock_at(drawn >> i & 1 ? T + 5 : T);
             lane_now = i % 3;
@@ -245,8 +256,8 @@ TEST(a_try_of_lanes_asks_a_gate_five_times_at_most) {
 
 TEST(lanes_rise_by_units_and_count_from_one_start) {
     EACH_LAYOUT(l) {
-        begin(l);
-        open_lanes();
+        setup s = usual(l);
+        open_lanes(&s);
         for (int64_t ms = T; ms < T + 50; ms++) {
             clock_at(ms);
             CHECK_EQ(flake128_next_n(&lanes, ids, 65536), FLAKE_OK);
@@ -269,10 +280,10 @@ TEST(lanes_rise_by_units_and_count_from_one_start) {
     }
 }
 
-TEST(what_lanes_ahead_have_left_counts_for_each_of_them) {
+TEST(what_lanes_ahead_have_left_is_available) {
     EACH_LAYOUT(l) for (unsigned ahead = 0; ahead < 3; ahead++) {
-        begin(l);
-        open_lanes();
+        setup s = usual(l);
+        open_lanes(&s);
         clock_at(T + 5);
         lane_now = ahead;
         CHECK_EQ(flake128_try(&lanes, ids), FLAKE_OK);
@@ -282,12 +293,12 @@ TEST(what_lanes_ahead_have_left_counts_for_each_of_them) {
 }
 
 /* Of exhausted lanes, and one that is ahead of the clock, that one continues. */
-TEST(lanes_go_on_with_the_one_that_lies_ahead) {
+TEST(lanes_continue_with_the_one_that_is_ahead) {
     EACH_LAYOUT(l) {
         flake128 id;
         int n = 0;
-        begin(l);
-        open_lanes();
+        setup s = usual(l);
+        open_lanes(&s);
         clock_at(T + 5);
         CHECK_EQ(flake128_try(&lanes, &id), FLAKE_OK);
         lane_now++; /* which prefers another */
@@ -307,29 +318,33 @@ static struct {
     flake128 newest;
     int64_t now_ns;
 } * shared; /* with children */
+static const setup *inherited; /* by children */
 
 static void a_child(void) {
+    setup s = *inherited;
     flake128 id = untouched;
     CHECK_EQ(flake128_next(&gen, &id), FLAKE_FORKED);
     CHECK_EQ(got128_n(&gen, &id, 1), 0);
     CHECK_EQ(flake_available(&gen), 0);
     CHECK(is_none(&id));
-    if (options.layout.node_bits)
-        CHECK_EQ(flake_reinit_after_fork(&gen, gens_node, &options, NULL), FLAKE_NODE_OVERLAP);
-    gens_node = node_in(&options.layout, 1);
+    if (s.options.layout.node_bits)
+        CHECK_EQ(flake_reinit_after_fork(&gen, s.node, &s.options, NULL), FLAKE_NODE_OVERLAP);
+    s.node = node_in(&s.options.layout, 1);
     source.fails = true;
-    CHECK_EQ(flake_reinit_after_fork(&gen, gens_node, &options, NULL), FLAKE_IO);
+    CHECK_EQ(flake_reinit_after_fork(&gen, s.node, &s.options, NULL), FLAKE_IO);
     source.fails = false;
     source.seed += (uint64_t)getpid();
-    CHECK_EQ(flake_reinit_after_fork(&gen, gens_node, &options, NULL), FLAKE_OK);
+    CHECK_EQ(flake_reinit_after_fork(&gen, s.node, &s.options, NULL), FLAKE_OK);
     shared->newest = drawn(&gen);
 }
 
-TEST(a_child_needs_a_beginning_of_its_own) {
+TEST(a_child_draws_after_a_reinit_with_another_node) {
     EACH_LAYOUT(l) {
-        open_one(l);
+        setup s = usual(l);
+        open_gen(&gen, &s);
         flake128 mine = drawn(&gen), childs[2];
         for (int i = 0; i < 2; i++) {
+            inherited = &s;
             in_child(a_child);
             childs[i] = shared->newest;
         }
@@ -338,8 +353,8 @@ TEST(a_child_needs_a_beginning_of_its_own) {
         rises(&mine, drawn(&gen));
         flake_machine_cloned();
         CHECK_EQ(flake128_try(&gen, ids), FLAKE_FORKED);
-        gens_node = node_in(l, 1);
-        CHECK_EQ(flake_reinit_after_fork(&gen, gens_node, &options, NULL), FLAKE_OK);
+        s.node = node_in(l, 1);
+        CHECK_EQ(flake_reinit_after_fork(&gen, s.node, &s.options, NULL), FLAKE_OK);
         const flake128 anew = drawn(&gen);
         CHECK(flake128_compare(&anew, &mine) && uuid_ms(anew) == T);
     }
@@ -357,12 +372,11 @@ static void draws_from_the_common_one(void) {
 
 TEST(in_shared_memory_ids_rise_in_all_processes) {
     if (!words_reach_other_processes) return;
-    common = (flake_gen *)mmap(NULL, sizeof *common, PROT_READ | PROT_WRITE,
-                               MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    common = (flake_gen *)mmap(NULL, sizeof *common, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CHECK(common != MAP_FAILED);
-    begin(&flake_layout_uuid7);
-    options.shared_memory = true;
-    open_gen(common);
+    setup s = usual(&flake_layout_uuid7);
+    s.options.shared_memory = true;
+    open_gen(common, &s);
     memset(shared, 0, sizeof *shared);
     draws_from_the_common_one();
     in_child(draws_from_the_common_one);
@@ -373,18 +387,27 @@ TEST(in_shared_memory_ids_rise_in_all_processes) {
 
 #if FLAKE_I_HAS_FILES
 static char folder[] = "/tmp/test_uuid_XXXXXX";
-static flake_why why;
 
-static int remove_files(void) {
+static void remove_what_is(const char *in_folder) {
     char command[128];
-    (void)snprintf(command, sizeof command, "rm -f %s/*", folder);
-    return system(command);
+    (void)snprintf(command, sizeof command, "rm -rf %s%s", folder, in_folder);
+    CHECK_EQ(system(command), 0);
 }
+
+static setup usual_in_directory(const flake_layout *l) {
+    setup s = usual(l);
+    remove_what_is("/*");
+    s.node = flake_node_fixed(folder, a_node);
+    memset(shared, 0, sizeof *shared);
+    return s;
+}
+
+#define EACH_LAYOUT_WITH_A_NODE(l) for (const flake_layout *l = layouts + 1; l < layouts + 3; l++)
 
 /* One run; if `which` is odd it ends without a close. */
 static unsigned which;
 static void a_run(void) {
-    open_gen(&gen);
+    open_gen(&gen, inherited);
     for (int i = 0; i < 20; i++) {
         rises(&shared->newest, drawn(&gen));
         script_now.now_ns += i % 7 == 6 ? -30 * MS : 10 * MS;
@@ -393,96 +416,57 @@ static void a_run(void) {
     shared->now_ns = script_now.now_ns;
 }
 
-/* The layouts that have a node. */
 TEST(ids_rise_over_restarts_with_a_directory) {
-    for (int i = 0; i < 2; i++) {
-        begin(&layouts[1 + i]);
-        gens_node = flake_node_fixed(folder, a_node);
-        memset(shared, 0, sizeof *shared);
+    EACH_LAYOUT_WITH_A_NODE(l) {
+        flake128 none;
+        const setup s = usual_in_directory(l);
+        inherited = &s;
         for (which = 0; which < 8; which++) {
             source.seed += which;
             in_child(a_run);
             script_now.now_ns = shared->now_ns - which % 2 * 60 * MS; /* back after a crash */
         }
         clock_at(T - 1000); /* before the last run began */
-        CHECK_EQ(flake_init(&gen, gens_node, &options, &why), FLAKE_CLOCK_BACKWARDS);
-        clock_at(T + 3600 * 1000 * (1 + i)); /* for the other layout */
-        open_gen(&gen);
+        CHECK_EQ(flake_init(&gen, s.node, &s.options, NULL), FLAKE_CLOCK_BACKWARDS);
+        clock_at(T + 3600 * 1000);
+        open_gen(&gen, &s);
         rises(&shared->newest, drawn(&gen));
+        CHECK_EQ(flake_init(&other, s.node, &s.options, NULL), FLAKE_IN_USE);
+        CHECK_EQ(flake_init(&other, flake_node_fixed(folder, a_node + 1), &s.options, NULL), FLAKE_OK);
+        CHECK_EQ(flake_close(&other, NULL), FLAKE_OK);
         CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
-        (void)remove_files();
+        script_now.now_ns += MS;
+        FAILS(flake128_next(&gen, &none), FLAKE_CLOSED, none);
     }
 }
 
 /* A close covers the IDs that UUIDs have drawn ahead of a clock that has gone backwards. */
-TEST(a_close_behind_the_newest_id_is_waited_for) {
-    for (int i = 0; i < 2; i++) {
-        begin(&layouts[1 + i]);
-        gens_node = flake_node_fixed(folder, a_node);
-        open_gen(&gen);
+TEST(an_init_waits_for_a_close_before_the_newest_id) {
+    EACH_LAYOUT_WITH_A_NODE(l) {
+        const setup s = usual_in_directory(l);
+        open_gen(&gen, &s);
         script_now.now_ns += 500 * MS;
         flake128 last = drawn(&gen);
-        const int64_t closed_ms = uuid_ms(last);
+        CHECK_EQ(uuid_ms(last), T + 500);
         script_now.now_ns -= 400 * MS; /* not before the file's last write */
         CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
-        open_gen(&other);
+        open_gen(&other, &s);
         rises(&last, drawn(&other));
-        CHECK(closed_ms == T + 500 && uuid_ms(last) > closed_ms);
+        CHECK(uuid_ms(last) > T + 500);
         CHECK_EQ(flake_close(&other, NULL), FLAKE_OK);
-        (void)remove_files();
-    }
-}
-
-TEST(a_number_in_a_directory_is_one_generators) {
-    for (int i = 0; i < 2; i++) {
-        begin(&layouts[1 + i]);
-        gens_node = flake_node_fixed(folder, a_node);
-        open_gen(&gen);
-        flake128 last = drawn(&gen);
-        CHECK_EQ(uuid_ms(last), T);
-        CHECK_EQ(flake_init(&other, gens_node, &options, NULL), FLAKE_IN_USE);
-        CHECK_EQ(flake_init(&other, flake_node_fixed(folder, a_node + 1), &options, NULL), FLAKE_OK);
-        CHECK_EQ(flake_close(&other, NULL), FLAKE_OK);
-        CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
-        flake128 none;
-        script_now.now_ns += MS;
-        FAILS(flake128_next(&gen, &none), FLAKE_CLOSED, none);
-        open_gen(&other);
-        rises(&last, drawn(&other));
-        CHECK_EQ(flake_close(&other, NULL), FLAKE_OK);
-        (void)remove_files();
-    }
-}
-
-/* Those without a node have no number to claim, and no horizon: random bits and a new key keep them apart. */
-TEST(a_layout_without_a_node_takes_no_directory) {
-    static const int without[] = {0, 3};
-    for (int i = 0; i < 2; i++) {
-        begin(&layouts[without[i]]);
-        CHECK_EQ(flake_init(&gen, flake_node_fixed(folder, 0), &options, &why), FLAKE_INVALID);
-        CHECK_STR(why.text, "node: the layout has none: pass flake_node_none()");
-        options.horizon_ms = 3000;
-        CHECK_EQ(flake_init(&gen, flake_node_none(), &options, &why), FLAKE_INVALID);
-        CHECK(strstr(why.text, "options: horizon_ms needs a directory") == why.text);
     }
 }
 #endif
-
-static void remove_folder(void) {
-#if FLAKE_I_HAS_FILES
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -rf %s", folder);
-    CHECK_EQ(system(command), 0);
-#endif
-}
 
 int main(int argc, char **argv) {
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) return 1;
 #if FLAKE_I_HAS_FILES
     if (!mkdtemp(folder)) return 1;
-#endif
     const int status = check_main(argc, argv);
-    remove_folder();
+    remove_what_is("");
     return status;
+#else
+    return check_main(argc, argv);
+#endif
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Two units of one program, one in C and one in C++, share each header's process-wide objects and a
- * generator. It is built twice: here the headers are included in one order and in two_units_other.cc in
- * the other, and with -DREVERSED vice versa. With -DFLAKE_SHARED they also share the functions: this
- * unit has them, or with -DREVERSED the other one.
+ * Two units of one program, one in C and one in C++, share each header's process-wide objects and a generator. It is
+ * built twice: here the headers are included in one order and in two_units_other.cc in the other, and with -DREVERSED
+ * vice versa. With -DFLAKE_SHARED they also share the functions: this unit has them, or with -DREVERSED the other one.
  */
 #if defined(FLAKE_SHARED) && !defined(REVERSED)
 #define FLAKE_IMPLEMENTATION
