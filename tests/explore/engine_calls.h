@@ -20,7 +20,7 @@ static int64_t given_ms(char letter) { return now->clock[0] + (letter == 'G' ? 2
 /* An index of the whole becomes one of its lane. */
 static unsigned lane_of(uint64_t *index) {
     unsigned i = 0;
-    for (; *index >= engines[i]->cap && i + 1 < now->lanes; i++) *index -= engines[i]->cap;
+    for (; *index >= engines[i]->unit_capacity && i + 1 < now->lanes; i++) *index -= engines[i]->unit_capacity;
     return i;
 }
 
@@ -218,7 +218,7 @@ static void call_draw(unsigned me, char letter) {
 }
 
 /* Not 0, as after_unix_ms that would be none. */
-static uint64_t newest_of(point p) { return p.at > engines[0]->cap * 2 ? (p.at - 1) / engines[0]->cap : 1; }
+static uint64_t newest_of(point p) { return p.at > engines[0]->unit_capacity * 2 ? (p.at - 1) / engines[0]->unit_capacity : 1; }
 
 /* That of one word, at some time, and not before this thread's last ID. */
 static void call_newest(unsigned me) {
@@ -228,7 +228,7 @@ static void call_newest(unsigned me) {
     for (unsigned k = 0; k < seen.n_past; k++)
         was |= newest_of(point_of(seen.past[k].word)) == newest;
     if (!was) explore_fail("the newest unit was never the newest");
-    if (last && (last - 1) / engines[0]->cap > newest)
+    if (last && (last - 1) / engines[0]->unit_capacity > newest)
         explore_fail("the newest unit is before this thread's last ID");
 }
 

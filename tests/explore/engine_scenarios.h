@@ -55,7 +55,7 @@ static bool prepare_sno_engine(flake_i_engine *e) {
     config.unit_ms = 1;
     config.time_bits = 39;
     config.tick_bits = 1;
-    config.cap = cap_of(now);
+    config.unit_capacity = cap_of(now);
     config.options.max_wait_ms = now->wait_ms ? now->wait_ms : INT64_MAX;
     config.options.shared_memory = !has_gate();
     if (has_gate()) config.gate = gate_of();
@@ -215,7 +215,7 @@ static void ended(void) {
     for (unsigned i = 0; i < now->ring; i++)
         if (flake_ring_pop(&our.ring, &note)) check_note(seen.pops++, &note);
     if (seen.pops != seen.pushes) explore_fail("a note is lost");
-    if (now->starts && seen.pushes && drawn_at_most() <= engines[0]->cap)
+    if (now->starts && seen.pushes && drawn_at_most() <= engines[0]->unit_capacity)
         explore_fail("START: the wait for the start is noted");
     for (unsigned k = 0; k < seen.n_elections; k++)
         if (!seen.elections[k].pushed && !seen.elections[k].owed && seen.pushes < now->ring)

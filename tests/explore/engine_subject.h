@@ -188,10 +188,10 @@ static const char *name_of_default(const void *at) {
 }
 
 static const uint32_t *lanes_turn(void) {
-    return now->of == SNO ? &our.sno_laned.gen.lanes.turn : &our.flake_laned.split.turn;
+    return now->of == SNO ? &our.sno_laned.gen.lanes.turn : &our.flake_laned.lanes.turn;
 }
 static const uint32_t *lanes_map(void) {
-    return now->of == SNO ? our.sno_laned.gen.lanes.map : our.flake_laned.split.map;
+    return now->of == SNO ? our.sno_laned.gen.lanes.map : our.flake_laned.lanes.map;
 }
 
 /* The hints of lanes, which a draw may write although it fails. */
@@ -218,7 +218,7 @@ static const char *name_of(const void *at) {
         {&our.flake_shards[0].claim.holder, NULL},
         {&our.flake_laned.engine.first_limit, NULL}, /* no thread draws from it */
         {&our.flake_laned.engine.is_closed, NULL},
-        {&our.flake_laned.whose, NULL}, /* these have no stock */
+        {&our.flake_laned.identity_hash, NULL}, /* these have no stock */
         {&our.sno.gen.identity_hash, NULL},
         {&our.sno_laned.gen.identity_hash, NULL},
         {&our.flake.claim.writer, "writer"},
@@ -260,7 +260,7 @@ static const char *name_of(const void *at) {
             return NULL;
         if (at == &e->ticks_per_window) return "ticks";
     }
-    if (at == &our.flake.whose) return calls_any('k') ? "whose" : NULL;
+    if (at == &our.flake.identity_hash) return calls_any('k') ? "identity_hash" : NULL;
     if (at == lanes_turn()) return "turn";
     if (is_hint(at)) return now->one_slot ? "map" : NULL; /* else each thread's own */
     if (at == fork_page) return calls_any('b') ? "fork word" : NULL;

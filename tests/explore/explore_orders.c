@@ -479,7 +479,7 @@ static void init_engine(flake_i_engine *e, const flake_i_engine_config *config) 
 }
 
 static void begin_lanes(flake_i_engine_config *config) {
-    config->cap = LANES_OF * now->cap;
+    config->unit_capacity = LANES_OF * now->cap;
     init_engine(&gen.gen.engine, config);
     flake_i_lanes_begin(&split, lanes, LANES_OF, &gen.gen.engine);
     /* Identified by address, as in one process, so that the straight path is explored. */
@@ -519,7 +519,7 @@ static void begin_engine(void) {
     config.unit_ms = UNIT_NS / 1000000;
     config.time_bits = 39;
     config.tick_bits = 1;
-    config.cap = now->cap;
+    config.unit_capacity = now->cap;
     config.options.max_wait_ms = 20000; /* long enough for draws by fetch_add */
     config.options.clock.kind = now->fast     ? FLAKE_CLOCK_FAST
                                 : now->coarse ? FLAKE_CLOCK_COARSE
