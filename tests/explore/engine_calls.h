@@ -17,6 +17,8 @@ enum { SAID_FEWER = -1 };
 
 static int64_t given_ms(char letter) { return current->clock[0] + (letter == 'G' ? 2 : 0); }
 
+static flake_gen *first_gen(void) { return current->of == SNO ? &our.sno[0].gen : our.flake; }
+
 /* An index of the whole becomes one of its lane. */
 static unsigned lane_of(uint64_t *index) {
     unsigned i = 0;
@@ -49,8 +51,8 @@ static uint64_t first_unit(void) { return current->starts ? (uint64_t)current->c
 static unsigned draw(unsigned me, char letter, place got[3], int *said) {
     const bool is_sno = current->of == SNO;
     const uint8_t meta = (uint8_t)(64 + me);
-    flake_gen *const g = is_owned(letter) ? &our.flake_shards[me] : is_laned(letter) ? &our.flake_laned : &our.flake;
-    sno_gen *const s = is_owned(letter) ? &our.sno_shards[me] : is_laned(letter) ? &our.sno_laned : &our.sno;
+    flake_gen *const g = &our.flake[is_owned(letter) ? me : 0];
+    sno_gen *const s = &our.sno[is_owned(letter) ? me : 0];
     const flake_options *o = flake_gen_options(g);
     uint64_t ids[3] = {0, 0, 0};
     sno_id snos[3];
@@ -195,8 +197,7 @@ static uint64_t newest_of(point p) {
 
 /* That of one word, at some time, and not before this thread's last ID. */
 static void call_newest(unsigned me) {
-    flake_gen *const g = current->shards ? our.flake_shards : &our.flake;
-    const uint64_t newest = (uint64_t)flake_newest_ms(g), last = seen.thread[me].last[0][0];
+    const uint64_t newest = (uint64_t)flake_newest_ms(our.flake), last = seen.thread[me].last[0][0];
     bool was = false;
     for (unsigned k = 0; k < seen.n_past; k++) was |= newest_of(point_of(seen.past[k].word)) == newest;
     if (!was) fail("the newest unit was never the newest");
@@ -213,7 +214,7 @@ static void call_snapshot(unsigned me) {
         call_newest(me);
         return;
     }
-    if (sno_snapshot_take(current->shards ? our.sno_shards : &our.sno, &s) != FLAKE_OK) fail("no snapshot");
+    if (sno_snapshot_take(our.sno, &s) != FLAKE_OK) fail("no snapshot");
     const uint64_t drifts = s.drifts, safe = (uint64_t)s.wall_safe;
     /* the first number and none at all look the same */
     const uint64_t word =
@@ -232,8 +233,7 @@ static void call_snapshot(unsigned me) {
 static void call_stats(void) {
     flake_stats s;
     memset(&s, 0, sizeof s);
-    if (current->of == SNO) flake_stats_get(&our.sno.gen, &s);
-    else flake_stats_get(&our.flake, &s);
+    flake_stats_get(first_gen(), &s);
     if (s.ids > current->count + seen.gross)
         fail("stats.ids is %" PRIu64 " after %" PRIu64 " draws", s.ids, current->count + seen.gross);
 }
@@ -359,17 +359,10 @@ static flake_node node_of_flake(void) {
                          : flake_node_fixed(current->horizon_ms ? "/ids" : NULL, NODE);
 }
 
-static flake_gen *closed_gen(void) {
-    return current->of == SNO ? &our.sno.gen
-           : current->lanes   ? &our.flake_laned
-           : current->shards  ? our.flake_shards
-                              : &our.flake;
-}
-
 /* The next holder of the number generates IDs after the time that the last record shows. */
 static void call_close(void) {
     seen.is_closing = true;
-    if (flake_close(closed_gen(), NULL) != FLAKE_OK) fail("it cannot be closed");
+    if (flake_close(first_gen(), NULL) != FLAKE_OK) fail("it cannot be closed");
     seen.is_closed = true;
     seen.closed_unit = seen.latest_unit;
     for (unsigned i = 0; i < n_engines; i++)
@@ -380,7 +373,7 @@ static void call_close(void) {
 }
 
 static void call_extend(void) {
-    const flake_status status = flake_extend(&our.flake, NULL);
+    const flake_status status = flake_extend(our.flake, NULL);
     if (status != FLAKE_OK && !(status == FLAKE_CLOSED && seen.is_closing)) fail("extend returns %d", (int)status);
 }
 
@@ -406,7 +399,7 @@ static void call(unsigned me, char letter) {
     case 'P': call_take(me); break;
     case 's': call_snapshot(me); break;
     case 'v': call_stats(); break;
-    case 'r': (void)(current->of == SNO ? flake_retry_ns(&our.sno.gen) : flake_retry_ns(&our.flake)); break;
+    case 'r': (void)flake_retry_ns(first_gen()); break;
     case 'u': call_push(me); break;
     case 'p': call_pop(me); break;
     case 'w': call_two_words(); break;

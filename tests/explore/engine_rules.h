@@ -244,7 +244,7 @@ static void watch_clock(unsigned me, uint64_t unit) {
 /* A draw may write these although it fails. */
 static bool is_of_claim(const void *at) {
     const char *const byte = (const char *)at;
-    const flake_i_claim *const c = &our.flake.claim;
+    const flake_i_claim *const c = &our.flake[0].claim;
     return (byte >= (const char *)c && byte < (const char *)(c + 1)) || byte == (const char *)&the_file.position ||
            (byte >= (const char *)records && byte < (const char *)(records + 2));
 }
@@ -272,7 +272,7 @@ static void watch(unsigned me, const shared_access *a) {
         my->was_lost |= is_lost();
         my->was_closed |= seen.is_closed;
     }
-    if (a->wrote && a->at == &our.flake.claim.horizon_ns && a->left != FLAKE_I_CLOSED) events |= WRITTEN;
+    if (a->wrote && a->at == &our.flake[0].claim.horizon_ns && a->left != FLAKE_I_CLOSED) events |= WRITTEN;
     if (a->kind == CLOCK_READ) {
         watch_clock(me, unit_of((int64_t)a->seen));
         return;
@@ -353,7 +353,7 @@ static uint64_t digest(unsigned thread) {
     hash = hash_mix(hash, seen.is_closing * 2u + seen.is_closed);
     hash = hash_mix(hash, seen.closed_unit);
     if (current->horizon_ms) { /* plain data, too */
-        const flake_i_claim *const c = &our.flake.claim;
+        const flake_i_claim *const c = &our.flake[0].claim;
         hash = hash_mix(hash_mix(hash, (uint64_t)seen.latest_ns), (uint64_t)seen.floor_ns);
         hash = hash_mix(hash, hash_of_bytes(the_file.bytes, FILE_SIZE));
         hash = hash_mix(hash_mix(hash, c->written), (uint64_t)c->written_ns);

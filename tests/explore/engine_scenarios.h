@@ -63,46 +63,45 @@ static bool prepare_sno_engine(flake_i_engine *e) {
     return flake_i_engine_init(e, &config) == FLAKE_OK;
 }
 
-static bool prepare_generators(void) {
-    const bool is_sno = current->of == SNO;
+static flake_status init_of_flake(const flake_options *o) {
+    const flake_node node = node_of_flake();
+    return current->shards ? flake_init_shards(our.flake, current->shards, node, o, NULL)
+                           : flake_init(our.flake, node, o, NULL);
+}
+
+static flake_status init_of_sno(const flake_options *o) {
     sno_snapshot pool;
-    flake_options o;
     memset(&pool, 0, sizeof pool);
-    memset(&o, 0, sizeof o);
     pool.partition = PARTITION;
     pool.sequence_min = SEQUENCE_MIN;
     pool.sequence_max = SEQUENCE_MIN + 3;
-    n_engines = current->lanes ? current->lanes : current->shards ? current->shards : 1;
+    const flake_node node = flake_node_fixed(NULL, PARTITION);
+    return current->shards ? sno_init_shards(our.sno, current->shards, node, &pool, o, NULL)
+                           : sno_init(our.sno, node, &pool, o, NULL);
+}
+
+static bool prepare_generators(void) {
+    const bool is_sno = current->of == SNO;
+    flake_options o = options_of_flake();
     if (is_sno) {
+        memset(&o, 0, sizeof o);
         o.shared_memory = true;
         o.clock.kind = clock_kind();
-    } else o = options_of_flake();
-    bool well = true;
+    }
+    if (current->lanes) o.lanes = our.lane;
+    o.lane_count = current->lanes;
     if (current->horizon_ms) prepare_file();
-    engines[0] = is_sno ? &our.sno.gen.engine : &our.flake.engine;
-    const flake_node node = is_sno ? flake_node_fixed(NULL, PARTITION) : node_of_flake();
-    well = well &&
-           (is_sno ? sno_init(&our.sno, node, &pool, &o, NULL) : flake_init(&our.flake, node, &o, NULL)) == FLAKE_OK;
+    bool well = (is_sno ? init_of_sno(&o) : init_of_flake(&o)) == FLAKE_OK;
     if (!o.shared_memory) {
         flake_atomic64 *word;
         mark_at_start = flake_i_instance_owner_id(&word);
         fork_page = word;
     }
-    for (unsigned i = 0; i < FIBERS && !is_sno; i++)
-        well = well && flake_prefetch_init(&our.prefetch[i], &our.flake, 2, 1, NULL) == FLAKE_OK;
-    if (current->shards)
-        well = well && (is_sno ? sno_init_shards(our.sno_shards, current->shards, node, &pool, &o, NULL)
-                               : flake_init_shards(our.flake_shards, current->shards, node, &o, NULL)) == FLAKE_OK;
-    o.lanes = our.flake_lane;
-    o.lane_count = current->lanes;
-    if (current->lanes)
-        well = well && (is_sno ? sno_init(&our.sno_laned, node, &pool, &o, NULL)
-                               : flake_init(&our.flake_laned, node, &o, NULL)) == FLAKE_OK;
-    if (is_sno) well = well && prepare_sno_engine(engines[0]);
+    for (unsigned i = 0; i < FIBERS && calls_any('f'); i++)
+        well = well && flake_prefetch_init(&our.prefetch[i], our.flake, 2, 1, NULL) == FLAKE_OK;
     for (unsigned i = 0; i < n_engines; i++) {
-        if (current->lanes) engines[i] = &our.flake_lane[i].engine;
-        if (current->shards) engines[i] = is_sno ? &our.sno_shards[i].gen.engine : &our.flake_shards[i].engine;
-        if (is_sno && (current->lanes || current->shards)) well = well && prepare_sno_engine(engines[i]);
+        engines[i] = current->lanes ? &our.lane[i].engine : is_sno ? &our.sno[i].gen.engine : &our.flake[i].engine;
+        if (is_sno) well = well && prepare_sno_engine(engines[i]);
         if (current->counter[1]) {
             engines[i]->ticks_per_window = LEASE_NS; /* as if learned: one a ns */
             engines[i]->frequent = 1;                /* and as if all draws were frequent */
@@ -145,7 +144,8 @@ static void prepare(const scenario *s) {
     memset(records, 0, sizeof records);
     fork_page = NULL;
     our.gate_word = GATE_OPEN;
-    for (unsigned i = 0; i < ENGINES; i++) engines[i] = &our.flake.engine; /* until there are more */
+    for (unsigned i = 0; i < ENGINES; i++) engines[i] = &our.flake[0].engine; /* until there are more */
+    n_engines = s->lanes ? s->lanes : s->shards ? s->shards : 1;
     bool right = flake_ring_init(&our.ring, our.slots, s->ring ? s->ring : 1) == FLAKE_OK && prepare_generators();
     if (s->of >= DEFAULT) n_engines = 0;
     for (unsigned i = 0; i < n_engines; i++) {

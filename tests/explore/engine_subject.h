@@ -107,14 +107,11 @@ static bool calls_any(char letter) { return calls_have(current->calls, letter); 
 enum { ENGINES = 2, SLOTS = 4 };
 
 static struct {
-    flake_gen flake;
-    flake_gen flake_shards[ENGINES];
-    flake_gen flake_laned;
-    flake_lane flake_lane[ENGINES];
+    /* shards, or in the first place one generator, with lanes or without */
+    flake_gen flake[ENGINES];
+    sno_gen sno[ENGINES];
+    flake_lane lane[ENGINES];
     flake_prefetch prefetch[FIBERS];
-    sno_gen sno;
-    sno_gen sno_shards[ENGINES];
-    sno_gen sno_laned;
     flake_ring ring;
     flake_ring_slot slots[SLOTS];
     uint64_t two_time, two_seq;
@@ -181,10 +178,10 @@ static const char *name_of_default(const void *at) {
 }
 
 static const uint32_t *lanes_turn(void) {
-    return current->of == SNO ? &our.sno_laned.gen.lanes.turn : &our.flake_laned.lanes.turn;
+    return current->of == SNO ? &our.sno[0].gen.lanes.turn : &our.flake[0].lanes.turn;
 }
 static const uint32_t *lanes_map(void) {
-    return current->of == SNO ? our.sno_laned.gen.lanes.map : our.flake_laned.lanes.map;
+    return current->of == SNO ? our.sno[0].gen.lanes.map : our.flake[0].lanes.map;
 }
 
 /* The hints of lanes, which a draw may write although it fails. */
@@ -204,22 +201,13 @@ static const char *name_of(const void *at) {
         {&flake_i_counter.rate, NULL}, /* the readings are too few for another rate */
         {&flake_i_counter.calibrated_at, NULL},
         {&flake_i_counter.calibration, NULL},
-        {&our.flake.claim.holder, NULL},
-        {&our.sno.gen.claim.holder, NULL}, /* these have no directory */
-        {&our.flake_laned.claim.holder, NULL},
-        {&our.flake_shards[0].claim.holder, NULL},
-        {&our.flake_laned.engine.first_limit, NULL}, /* no thread draws from it */
-        {&our.flake_laned.engine.is_closed, NULL},
-        {&our.flake_laned.identity_hash, NULL}, /* these have no stock */
-        {&our.sno.gen.identity_hash, NULL},
-        {&our.sno_laned.gen.identity_hash, NULL},
-        {&our.flake.claim.writer, "writer"},
-        {&our.sno.gen.claim.writer, NULL},
-        {&our.flake_laned.claim.writer, NULL},
-        {&our.flake_shards[0].claim.writer, NULL},
-        {&our.flake.claim.horizon_ns, "horizon_ns"},
-        {&our.flake.claim.admitted_ns, "admitted_ns"},
-        {&our.flake.claim.retry_from_ns, "retry_from_ns"},
+        {&our.flake[0].claim.holder, NULL},
+        {&our.sno[0].gen.claim.holder, NULL}, /* these have no directory */
+        {&our.sno[0].gen.claim.writer, NULL},
+        {&our.sno[0].gen.identity_hash, NULL}, /* nor a stock */
+        {&our.flake[0].claim.horizon_ns, "horizon_ns"},
+        {&our.flake[0].claim.admitted_ns, "admitted_ns"},
+        {&our.flake[0].claim.retry_from_ns, "retry_from_ns"},
         {&the_file.position, "seek"},
         {&records[0], "record0"},
         {&records[1], "record1"},
@@ -252,7 +240,10 @@ static const char *name_of(const void *at) {
             return NULL;
         if (at == &e->ticks_per_window) return "ticks";
     }
-    if (at == &our.flake.identity_hash) return calls_any('k') ? "identity_hash" : NULL;
+    const flake_gen *const g = our.flake;
+    if (at == &g->claim.writer) return current->lanes || current->shards ? NULL : "writer";
+    if (at == &g->identity_hash) return !current->lanes && (current->shards || calls_any('k')) ? "identity_hash" : NULL;
+    if (at == &g->engine.first_limit || at == &g->engine.is_closed) return NULL; /* no thread draws from it */
     if (at == lanes_turn()) return "turn";
     if (is_hint(at)) return current->one_slot ? "map" : NULL; /* else each thread's own */
     if (at == fork_page) return calls_any('b') ? "fork word" : NULL;
