@@ -420,6 +420,15 @@ TEST(a_number_is_taken_whichever_pool_it_was_claimed_from) {
     }
 }
 
+TEST(a_number_with_an_unreadable_horizon_is_not_claimed) {
+    static const told x[] = {
+        {.to = "keys_only", .text = BOTH("", ",'kvs':[{'key':'eC9ub2RlL2hvcml6b246MjE=','value':'eA=='}]")}, {0}};
+    const flake_etcd_options o = scripted_pool(21, 21);
+    CHECK_EQ(claim_from(x, &o), FLAKE_AGAIN); /* x/node/horizon:21 is x */
+    CHECK_STR(why.text, "flake_etcd_options: all numbers from first to last are taken, or have a horizon that is "
+                        "unreadable or more than 60 s ahead of this clock");
+}
+
 // clang-format on
 
 int main(int argc, char **argv) { return alone_main(argc, argv); }

@@ -160,7 +160,7 @@ TEST(horizons_are_read_strictly) {
     }
 }
 
-TEST(a_value_has_room_for_its_bytes_only) {
+TEST(values_are_read_strictly) {
     char text[300], value[FLAKE_I_ETCD_VALUE], longest[FLAKE_I_ETCD_VALUE + 1];
     memset(longest, 'x', sizeof longest);
     for (int more = 0; more < 2; more++) {
@@ -171,8 +171,11 @@ TEST(a_value_has_room_for_its_bytes_only) {
         if (!more) CHECK_STR(value, longest);
         CHECK(flake_i_etcd_value_of(json(text), "eQ==", value) && !*value); /* another key's */
     }
-    /* Bodies are written with values. */
-    CHECK(!flake_i_etcd_value_of(json("{" HEADER ",\"kvs\":[{\"key\":\"eA==\",\"value\":\"a'b\"}]}"), "eA==", value));
+    static const char *const ill[] = {"{\"kvs\":[]}", "{" HEADER ",\"kvs\":[{\"key\":\"eA==\"}]}", "{" HEADER ",\"kvs\":[7]}",
+                                      /* bodies are written with values */
+                                      "{" HEADER ",\"kvs\":[{\"key\":\"eA==\",\"value\":\"a'b\"}]}"};
+    for (size_t i = 0; i < sizeof ill / sizeof *ill; i++)
+        CHECK(!flake_i_etcd_value_of(json(ill[i]), "eA==", value));
 }
 
 /* The first free number whose horizon has passed; else the free one whose horizon passes first. */

@@ -280,6 +280,14 @@ static void call_pop(unsigned me) {
     check_note(seen.thread[me].popped, &note);
 }
 
+/* An ID, or a partition, is issued once. */
+static void issue(uint64_t id, unsigned begun) {
+    for (unsigned k = 0; k < seen.n_issued; k++)
+        if (seen.issued[k].id == id) fail("%" PRIx64 " is issued twice", id);
+    seen.issued[seen.n_issued].id = id;
+    seen.issued[seen.n_issued++].begun = begun;
+}
+
 /* Go sno's New, reduced to its fast path: a CAS moves the time; a separate store and fetch_add
  * move the sequence. */
 static void call_two_words(void) {
@@ -290,10 +298,7 @@ static void call_two_words(void) {
         id = clock << 16;
     } else id = time << 16 | (FLAKE_ATOMIC_ADD(&our.two_seq, 1u, relaxed) + 1);
     say("w returns unit %" PRIu64 ", sequence %" PRIu64, id >> 16, id & 0xffff);
-    for (unsigned k = 0; k < seen.n_two_ids; k++)
-        if (seen.two_ids[k] == id)
-            fail("unit %" PRIu64 ", sequence %" PRIu64 " is issued twice", id >> 16, id & 0xffff);
-    seen.two_ids[seen.n_two_ids++] = id;
+    issue(id, 0);
 }
 
 /* A ticket drawn after flake_machine_cloned has returned has no partition that was in use before. */
@@ -304,21 +309,21 @@ static void call_generate(unsigned me) {
     unsigned begun = seen.bumps_begun;
     say("d returns partition %u, sequence %u", sno_partition(id), sno_sequence(id));
     if (sno_is_zero(id)) fail("no ID");
-    for (unsigned k = 0; k < seen.n_generated; k++) {
-        if (seen.generated[k].id == known) fail("an ID is issued twice");
-        if (((seen.generated[k].id ^ known) >> 16 & 0xffff) == 0) begun = seen.generated[k].begun;
+    for (unsigned k = 0; k < seen.n_issued; k++)
+        if (((seen.issued[k].id ^ known) >> 16 & 0xffff) == 0) begun = seen.issued[k].begun;
         else events |= RETAGGED;
-    }
     if (begun < my->bumps) fail("a partition from before the clone");
-    seen.generated[seen.n_generated].id = known;
-    seen.generated[seen.n_generated++].begun = begun;
+    issue(known, begun);
     my->bumps = 0;
 }
 
-static void call_bump(void) {
-    seen.bumps_begun++;
+static void call_clone(unsigned me) {
+    const bool has_partitions = current->of >= DEFAULT;
+    seen.bumps_begun += has_partitions;
     flake_machine_cloned();
-    seen.bumps_done++;
+    seen.bumps_done += has_partitions;
+    relatives[me].cloned = has_partitions;
+    relatives[me].drew = false;
 }
 
 /* No two relatives take the same partition, and one that was cloned looks from a start that it drew since. */
@@ -326,18 +331,10 @@ static void call_take(unsigned me) {
     uint16_t partition;
     if (sno_i_take_partition(&partition) != FLAKE_OK) fail("no partition");
     say("P takes %u", partition);
-    for (unsigned k = 0; k < seen.n_generated; k++)
-        if (seen.generated[k].id == partition) fail("a partition is taken twice");
     if (relatives[me].cloned && !relatives[me].drew) fail("a start from before the clone");
     if (relatives[me].drew && partition != any_start) events |= MET;
     relatives[me].cloned = relatives[me].drew = false;
-    seen.generated[seen.n_generated++].id = partition;
-}
-
-static void call_clone_of_relatives(unsigned me) {
-    flake_machine_cloned();
-    relatives[me].cloned = true;
-    relatives[me].drew = false;
+    issue(partition, 0);
 }
 
 static flake_status flake_admit(void *user, int64_t until_ns) {
@@ -391,11 +388,7 @@ static void call(unsigned me, char letter) {
     case 'k': call_close(); break;
     case 'e': call_extend(); break;
     case 'x': FLAKE_ATOMIC_STORE(&our.gate_word, 0u, seq_cst); break;
-    case 'b':
-        current->of == DEFAULT     ? call_bump()
-        : current->of == RELATIVES ? call_clone_of_relatives(me)
-                                   : flake_machine_cloned();
-        break;
+    case 'b': call_clone(me); break;
     case 'P': call_take(me); break;
     case 's': call_snapshot(me); break;
     case 'v': call_stats(); break;

@@ -45,13 +45,11 @@ static struct {
     unsigned n_elections;
     uint64_t pushed[NOTES]; /* ring position -> note */
     uint64_t pushes, pops;
-    uint64_t two_ids[8];
-    unsigned n_two_ids;
     struct {
-        uint64_t id;    /* time, partition, sequence */
+        uint64_t id;    /* time, partition, sequence; or a partition */
         unsigned begun; /* clones that had begun when this partition's first ID was issued */
-    } generated[8];
-    unsigned n_generated, bumps_begun, bumps_done;
+    } issued[8];
+    unsigned n_issued, bumps_begun, bumps_done;
     int64_t latest_ns;          /* until when IDs are issued */
     int64_t floor_ns;           /* what a close has recorded; INT64_MAX: none */
     bool is_closing, is_closed; /* a close has begun; has returned, */
@@ -363,8 +361,7 @@ static uint64_t digest(unsigned thread) {
     for (unsigned k = 0; k < seen.n_elections; k++)
         set = set_of(set, seen.elections[k].note, 1024u + (seen.elections[k].owed ? 2 : 0) + seen.elections[k].pushed);
     for (unsigned k = 0; k < seen.pushes; k++) hash = hash_mix(hash, seen.pushed[k]);
-    for (unsigned k = 0; k < seen.n_two_ids; k++) set = set_of(set, seen.two_ids[k], 0);
-    for (unsigned k = 0; k < seen.n_generated; k++) set = set_of(set, seen.generated[k].id, seen.generated[k].begun);
+    for (unsigned k = 0; k < seen.n_issued; k++) set = set_of(set, seen.issued[k].id, seen.issued[k].begun);
     hash = hash_mix(hash, seen.bumps_begun << 8 | seen.bumps_done);
     return hash_mix(hash, set);
 }

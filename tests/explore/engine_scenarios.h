@@ -129,8 +129,8 @@ static void reset_default(void) {
 static void default_ended(void) {
     const flake_i_engine *const e = sno_i_default.engine;
     const uint64_t drawn = e->word & e->count_mask;
-    if (drawn < seen.n_generated) fail("more IDs than tickets");
-    if (drawn > seen.n_generated) events |= DROPPED;
+    if (drawn < seen.n_issued) fail("more IDs than tickets");
+    if (drawn > seen.n_issued) events |= DROPPED;
 }
 
 /* Builds at_start, the state in which each execution begins. */
