@@ -354,7 +354,8 @@ TEST(a_pool_for_any_layout_has_its_own_keys) {
         REVOKES(3740));
 }
 
-/* An init needs the claim alone: the number and its end come with it. A later claim of the object has other generators. */
+/* An init needs the claim alone: the number and its end come with it. A later claim of the object has generators of its
+ * own. */
 TEST(generators_end_with_their_claim) {
     const flake_etcd_options o = scripted_pool(1000, 1023);
     flake_options options = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Holders under faults of real members: keys deleted, put and restored by others, leases revoked, members stopped, frozen
- * and killed, clocks that differ, and many processes that claim few numbers. In all cases no ID may repeat.
+ * Holders under faults of real members: keys deleted, put and restored by others, leases revoked, members stopped,
+ * frozen and killed, clocks that differ, and many processes that claim few numbers. In all cases no ID may repeat.
  */
 #include "cluster.h"
 #include "children.h"

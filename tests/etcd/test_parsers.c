@@ -171,7 +171,8 @@ TEST(values_are_read_strictly) {
         if (!more) CHECK_STR(value, longest);
         CHECK(flake_i_etcd_value_of(json(text), "eQ==", value) && !*value); /* another key's */
     }
-    static const char *const ill[] = {"{\"kvs\":[]}", "{" HEADER ",\"kvs\":[{\"key\":\"eA==\"}]}", "{" HEADER ",\"kvs\":[7]}",
+    static const char *const ill[] = {"{\"kvs\":[]}", "{" HEADER ",\"kvs\":[{\"key\":\"eA==\"}]}",
+                                      "{" HEADER ",\"kvs\":[7]}",
                                       /* bodies are written with values */
                                       "{" HEADER ",\"kvs\":[{\"key\":\"eA==\",\"value\":\"a'b\"}]}"};
     for (size_t i = 0; i < sizeof ill / sizeof *ill; i++)

@@ -127,7 +127,8 @@ static void sleep_for(int64_t ns) {
 #define FLAKE_ATOMIC_LOAD(p, order) \
     ((__typeof__(*(p)))touch(LOAD, (void *)(uintptr_t)(p), sizeof *(p), NULL, 0)) /* of a const object, too */
 #define FLAKE_ATOMIC_STORE(p, v, order)                store((p), sizeof *(p), (uint64_t)(v))
-#define FLAKE_ATOMIC_ADD(p, v, order)                  ((__typeof__(*(p)))touch(ADD, (p), sizeof *(p), NULL, (uint64_t)(v)))
+#define FLAKE_ATOMIC_ADD(p, v, order) \
+    ((__typeof__(*(p)))touch(ADD, (p), sizeof *(p), NULL, (uint64_t)(v)))
 #define FLAKE_ATOMIC_CAS(p, seen, v, success, failure) (touch(CAS, (p), sizeof *(p), (seen), (uint64_t)(v)) != 0)
 #define FLAKE_CLOCK_NS(kind)                           read_clock((kind) == FLAKE_CLOCK_COARSE)
 #define FLAKE_COUNTER()                                FLAKE_ATOMIC_LOAD(&world.counter, relaxed)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Every interleaving of a few calls to flake.h and sno.h, and of a clock that steps forward and backward between any two
- * accesses. explorer.h describes the search and the command line, engine_steps.h the steps.
+ * Every interleaving of a few calls to flake.h and sno.h, and of a clock that steps forward and backward between any
+ * two accesses. explorer.h describes the search and the command line, engine_steps.h the steps.
  *
  * A scenario is a line of the table in engine_scenarios.h: what each thread calls, one letter a call, what the clock
  * does meanwhile, and the engine's state at the start. The rules do not depend on the scenario, and are checked at each
@@ -22,9 +22,9 @@
  *        call from before has begun that unit.
  *   LOST A caller gets nothing, and the status for it, if the gate is closed or the process was cloned when the call
  *        begins or after a sleep.
- *   also drifts is settled before a timeline is left, lags by one at most, and adds up; AGAIN and CLOCK_BACK are true; a
- *        thread's IDs rise; a snapshot is a state that existed; an election leads to exactly one note, and each ms has
- *        one election; statistics add up.
+ *   also drifts is settled before a timeline is left, lags by one at most, and adds up; AGAIN and CLOCK_BACK are true;
+ *        a thread's IDs rise; a snapshot is a state that existed; an election leads to exactly one note, and each ms
+ *        has one election; statistics add up.
  *
  * A scenario names the events that must occur in some execution, and fails without them. It fails, too, if an execution
  * was cut unexpectedly.

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * The memory orders of flake.h and sno.h: a few calls by two to four threads, in every execution that C11's memory model
- * allows. Each order with a label in the headers is also weakened, which must break a rule. explorer.h describes the
- * search and the command line, orders.h the model.
+ * The memory orders of flake.h and sno.h: a few calls by two to four threads, in every execution that C11's memory
+ * model allows. Each order with a label in the headers is also weakened, which must break a rule. explorer.h describes
+ * the search and the command line, orders.h the model.
  *
- * A scenario is a line of the table in orders_scenarios.h: what each thread calls, one letter a call, and what the clock
- * may read. The rules do not depend on it:
+ * A scenario is a line of the table in orders_scenarios.h: what each thread calls, one letter a call, and what the
+ * clock may read. The rules do not depend on it:
  *
  *   ids      no ID is issued twice; all time up to the start is used, on either timeline
  *   I2       while the clock only goes forward, the timeline does not change
@@ -16,16 +16,16 @@
  *   stats    never more IDs than were drawn
  *   notes    while the clock only goes forward, the ms of elections rise
  *   ring     a note is popped once, and a claimed slot has one owner until its turn
- *   claim    an admitted time is on disk, and no later than the last record, which is that of the close; one thread at a
- *            time is the writer, and knows what the one before it did; a closed claim is not taken over
+ *   claim    an admitted time is on disk, and no later than the last record, which is that of the close; one thread at
+ *            a time is the writer, and knows what the one before it did; a closed claim is not taken over
  *   page     a thread that accesses an object by a pointer sees it initialised
  *   uuids    a thread's UUIDs rise, except over a clone
  *   salt     threads of a process agree on one
  *
  * And in all of them, an access to an address that is neither a location nor a statistic is an error.
  *
- * To add a location, name it in `reset`; add a mere statistic to `is_plain`; what a rule needs to know of a message is a
- * `fact` that `wrote` stores in it.
+ * To add a location, name it in `reset`; add a mere statistic to `is_plain`; what a rule needs to know of a message is
+ * a `fact` that `wrote` stores in it.
  */
 #include "orders_scenarios.h"
 #include <regex.h>

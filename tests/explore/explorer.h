@@ -203,9 +203,9 @@ static struct run {
     char why[200];
 } run_now = {.me = NOBODY};
 
-/* Each explorer's: what is its own at the start, then everything shared; what thread i does; all have returned (`thread`
- * and `ended` may fail). A hash of the current state. Whether a thread that has not returned may continue. The threads
- * that may make the next step, and the clock; 0: all have returned. Makes a step of the clock. */
+/* Each explorer's: what is its own at the start, then everything shared; what thread i does; all have returned
+ * (`thread` and `ended` may fail). A hash of the current state. Whether a thread that has not returned may continue.
+ * The threads that may make the next step, and the clock; 0: all have returned. Makes a step of the clock. */
 static void begin_run(void), reset(void), thread(unsigned i), ended(void);
 static uint64_t state_now(void);
 static bool is_awake(unsigned i);

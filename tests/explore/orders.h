@@ -17,11 +17,11 @@
  *   seq_cst     acquires and releases, and RC11's order of such accesses (psc, as in C++20) has no cycle
  *   plain data  is touched where a location says so (`guards`, `carries`): touches are messages that no thread reads,
  *               and a thread that touches without knowing the last one has a data race
- *   clock       location 0. Its messages, the script, exist from the start: a reading may be as old as the thread's view
- *               allows. A sleep advances that by one; after the script's end the execution is cut
+ *   clock       location 0. Its messages, the script, exist from the start: a reading may be as old as the thread's
+ *               view allows. A sleep advances that by one; after the script's end the execution is cut
  *
- * LEFT OUT    fences and consume (the headers have none), a weak CAS, load buffering, accesses of several sizes, a signal
- *             handler's view of its own thread, forks.
+ * LEFT OUT    fences and consume (the headers have none), a weak CAS, load buffering, accesses of several sizes, a
+ *             signal handler's view of its own thread, forks.
  *
  * THE SEARCH  chooses a thread, and the message that a load reads or after which a store goes. A load changes nothing
  *             that other threads see, and no message disappears; so a thread yields only after its writes. A state is

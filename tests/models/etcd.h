@@ -72,7 +72,8 @@ static inline CURLMcode etcd_watch(CURLM *multi, CURL *easy) { return *multi = e
 #define curl_easy_getinfo(easy, what, status)   etcd_answered(easy, status)
 #define curl_easy_strerror(code)                ((code) ? "lost" : "")
 #define curl_getdate(text, unused)              ((void)(text), (time_t)-1)
-#define curl_slist_append(list, line)           ((list) ? (list) : (struct curl_slist *)calloc(1, sizeof(struct curl_slist)))
+#define curl_slist_append(list, line) \
+    ((list) ? (list) : (struct curl_slist *)calloc(1, sizeof(struct curl_slist)))
 #define curl_slist_free_all(list)               free(list)
 #define curl_multi_init()                       ((CURLM *)calloc(1, sizeof(CURLM)))
 #define curl_multi_cleanup(multi)               (free(multi), CURLM_OK)
