@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Shared by the tests of claims: etcd members that etcd.sh has started, operations on them and on their
- * keys, and a connection to them that can be cut. The clock of a process can be skewed.
+ * For tests with real members: those that etcd.sh has started, operations on them and on their keys, and claims. The
+ * clock of a process can be skewed.
  */
 #ifndef CLUSTER_H
 #define CLUSTER_H
@@ -16,14 +16,10 @@ static int64_t skew_ns; /* of this process's clock */
 #define FLAKE_CLOCK_NS(kind) (flake_i_system_ns(kind) + skew_ns)
 #endif
 #include "flake_etcd.h"
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -84,9 +80,7 @@ static inline void put_key(const char *key, const char *value) {
     (void)ask(etcd, "kv/put", key_body(key, rest));
 }
 
-static inline void delete_key(flake_i_etcd *s, const char *key) {
-    (void)ask(s, "kv/deleterange", key_body(key, ""));
-}
+static inline void delete_key(flake_i_etcd *s, const char *key) { (void)ask(s, "kv/deleterange", key_body(key, "")); }
 
 /* A key's value; "": there is none. */
 static inline const char *value_of(flake_i_etcd *s, const char *key) {
@@ -94,8 +88,8 @@ static inline const char *value_of(flake_i_etcd *s, const char *key) {
     static int next;
     char *const out = value[next++ % 2];
     *out = 0;
-    (void)flake_i_json_bytes(flake_i_json_get(ask(s, "kv/range", key_body(key, "")), "kvs/0/value"),
-                             out, FLAKE_I_ETCD_VALUE);
+    (void)flake_i_json_bytes(flake_i_json_get(ask(s, "kv/range", key_body(key, "")), "kvs/0/value"), out,
+                             FLAKE_I_ETCD_VALUE);
     return out;
 }
 
@@ -122,8 +116,7 @@ static inline void delete_keys(const char *prefix) {
 }
 
 /* Takes numbers of a pool as another client does, from 0 on, except those from `from` to `to`. */
-static inline void fill(const char *name_space, unsigned cluster, unsigned size, unsigned from,
-                        unsigned to) {
+static inline void fill(const char *name_space, unsigned cluster, unsigned size, unsigned from, unsigned to) {
     static char body[20000];
     for (unsigned number = 0; number < size;) {
         size_t at = (size_t)snprintf(body, sizeof body, "{\"success\":[");
@@ -131,8 +124,7 @@ static inline void fill(const char *name_space, unsigned cluster, unsigned size,
             char key[300];
             if (number >= from && number <= to) continue;
             (void)snprintf(key, sizeof key, "%spool/%u:%u", name_space, cluster, number);
-            at += (size_t)snprintf(body + at, sizeof body - at,
-                                   "%s{\"request_put\":{\"key\":\"%s\"}}", n++ ? "," : "",
+            at += (size_t)snprintf(body + at, sizeof body - at, "%s{\"request_put\":{\"key\":\"%s\"}}", n++ ? "," : "",
                                    base64_of(key));
         }
         (void)snprintf(body + at, sizeof body - at, "]}");
@@ -160,8 +152,7 @@ static inline void member_signal(int member, int sig) { CHECK(kill(member_pid(me
 
 static inline void member_start(int member) {
     char command[1200];
-    (void)snprintf(command, sizeof command, "%s start '%s' %d", getenv("ETCD_SH"), etcd_dir,
-                   member);
+    (void)snprintf(command, sizeof command, "%s start '%s' %d", getenv("ETCD_SH"), etcd_dir, member);
     CHECK(system(command) == 0);
 }
 
@@ -183,105 +174,6 @@ static inline bool ready(const char *urls, int64_t within_ms) {
         flake_i_etcd_close_session(s);
     }
     return all;
-}
-
-/* ---- a connection to etcd that can be cut ---- */
-
-enum {
-    PASS,
-    STALL /* accepts everything, passes nothing */,
-    CUT /* closes, refuses */,
-    SWALLOW_CLAIM /* passes requests, but no answer once a transaction was requested */
-};
-enum { way_pairs = 24 };
-
-typedef struct way {
-    int listener, target_port;
-    char url[64];
-    _Atomic(int) mode;
-    _Atomic(bool) end;
-    pthread_t thread;
-} way;
-
-static inline void way_close(int *pair) {
-    for (int side = 0; side < 2; side++) {
-        if (pair[side] != -1) (void)close(pair[side]);
-        pair[side] = -1;
-    }
-}
-
-static inline void *way_run(void *user) {
-    way *w = (way *)user;
-    int fd[way_pairs][2];
-    bool mute[way_pairs];
-    static char bytes[65536];
-    memset(fd, 0xff, sizeof fd); /* -1: there is none */
-    while (!atomic_load(&w->end)) {
-        struct pollfd p[1 + 2 * way_pairs] = {{w->listener, POLLIN, 0}};
-        const int mode = atomic_load(&w->mode);
-        for (int i = 0; i < 2 * way_pairs; i++) {
-            p[1 + i].fd = mode == STALL ? -1 : fd[i / 2][i % 2];
-            p[1 + i].events = POLLIN;
-        }
-        (void)poll(p, 1 + 2 * way_pairs, 20);
-        for (int i = 0; i < way_pairs; i++) {
-            bool over = mode == CUT;
-            for (int side = 0; side < 2 && !over; side++) {
-                if (!p[1 + 2 * i + side].revents) continue;
-                const ssize_t got = read(fd[i][side], bytes, sizeof bytes - 1);
-                over = got <= 0;
-                if (over) break;
-                bytes[got] = 0;
-                if (side == 0 && mode == SWALLOW_CLAIM && strstr(bytes, "kv/txn")) mute[i] = true;
-                if (side == 1 && mute[i]) continue;
-                over = send(fd[i][!side], bytes, (size_t)got, MSG_NOSIGNAL) != got;
-            }
-            if (over) way_close(fd[i]);
-        }
-        for (int i = 0; p[0].revents && i < way_pairs; i++) {
-            struct sockaddr_in to = {0};
-            if (fd[i][0] != -1) continue;
-            p[0].revents = 0;
-            to.sin_family = AF_INET;
-            to.sin_port = htons((uint16_t)w->target_port);
-            to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-            fd[i][0] = accept(w->listener, NULL, NULL);
-            fd[i][1] = socket(AF_INET, SOCK_STREAM, 0);
-            mute[i] = false;
-            if (connect(fd[i][1], (struct sockaddr *)&to, sizeof to) != 0) way_close(fd[i]);
-        }
-    }
-    for (int i = 0; i < way_pairs; i++) way_close(fd[i]);
-    return NULL;
-}
-
-static inline int listen_anywhere(int *port) {
-    struct sockaddr_in at;
-    socklen_t size = sizeof at;
-    const int listener = socket(AF_INET, SOCK_STREAM, 0);
-    memset(&at, 0, sizeof at);
-    at.sin_family = AF_INET;
-    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    if (bind(listener, (struct sockaddr *)&at, sizeof at) != 0 || listen(listener, 64) != 0 ||
-        getsockname(listener, (struct sockaddr *)&at, &size) != 0)
-        abort();
-    *port = ntohs(at.sin_port);
-    return listener;
-}
-
-static inline void way_begin(way *w, int member) {
-    int port;
-    memset(w, 0, sizeof *w);
-    w->listener = listen_anywhere(&port);
-    w->target_port = atoi(strrchr(member_url[member], ':') + 1);
-    (void)snprintf(w->url, sizeof w->url, "http://127.0.0.1:%d", port);
-    if (pthread_create(&w->thread, NULL, way_run, w) != 0) abort();
-}
-
-static inline void way_end(way *w) {
-    atomic_store(&w->end, true);
-    (void)pthread_join(w->thread, NULL);
-    (void)close(w->listener);
 }
 
 /* ---- claims ---- */
@@ -353,8 +245,7 @@ static inline const char *key_of(const flake_etcd *c, const char *kind) {
     static char key[2][64];
     static int next;
     char *const out = key[next++ % 2];
-    (void)snprintf(out, 64, "%.30s%s/%u:%u", c->session->name_space, kind, cluster_of(c),
-                   generator_of(c));
+    (void)snprintf(out, 64, "%.30s%s/%u:%u", c->session->name_space, kind, cluster_of(c), generator_of(c));
     return out;
 }
 
@@ -389,10 +280,9 @@ static inline int cluster_main(int argc, char **argv) {
     if (dir && base && getenv("ETCD_SH")) {
         (void)snprintf(etcd_dir, sizeof etcd_dir, "%s", dir);
         for (int i = 0; i < 4; i++)
-            (void)snprintf(member_url[i], sizeof member_url[i], "%s://127.0.0.1:%d",
-                           i == 3 ? "https" : "http", atoi(base) + 2 * i);
-        (void)snprintf(all_members, sizeof all_members, "%s,%s,%s", member_url[0], member_url[1],
-                       member_url[2]);
+            (void)snprintf(member_url[i], sizeof member_url[i], "%s://127.0.0.1:%d", i == 3 ? "https" : "http",
+                           atoi(base) + 2 * i);
+        (void)snprintf(all_members, sizeof all_members, "%s,%s,%s", member_url[0], member_url[1], member_url[2]);
         etcd = admin(all_members);
     } else if (argc < 2 || strcmp(argv[1], "--ready") != 0) {
         printf("run me by tests/etcd/etcd.sh\n0 passed, 1 failed\n");

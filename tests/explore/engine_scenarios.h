@@ -7,43 +7,41 @@
 
 #include "engine_calls.h"
 
-static unsigned cap_of(const scenario *s) { return s->full ? 1u << 20 : s->cap ? s->cap : 2; }
+static unsigned capacity(void) { return current->full ? 1u << 20 : current->cap ? current->cap : 2; }
 
 /* The file that an earlier holder has left. */
 static void prepare_file(void) {
     flake_i_record r;
     memset(&r, 0, sizeof r);
-    explore_now.exact_ns = now->clock[0] * MS;
+    world.exact_ns = current->clock[0] * MS;
     r.number = 1;
-    r.horizon_ns = r.written_ns = explore_now.exact_ns - 10 * MS;
+    r.horizon_ns = r.written_ns = world.exact_ns - 10 * MS;
     r.node = NODE;
-    memcpy(files.bytes, FLAKE_I_MAGIC, 8);
-    flake_i_put64(files.bytes + 8, (uint64_t)FLAKE_I_VERSION << 32);
-    flake_i_record_put(&r, files.bytes + flake_i_record_at(1));
-    files.record[1] = r.number << 41 | (uint64_t)r.horizon_ns << 1;
-    files.is_there = true;
+    memcpy(the_file.bytes, FLAKE_I_MAGIC, 8);
+    flake_i_put64(the_file.bytes + 8, (uint64_t)FLAKE_I_VERSION << 32);
+    flake_i_record_put(&r, the_file.bytes + flake_i_record_at(1));
+    records[1] = r.number << 41 | (uint64_t)r.horizon_ns << 1;
+    the_file.is_there = true;
 }
 
 static int clock_kind(void) {
-    return now->coarse       ? FLAKE_CLOCK_COARSE
-           : now->counter[1] ? FLAKE_CLOCK_FAST
-                             : FLAKE_CLOCK_EXACT;
+    return current->coarse ? FLAKE_CLOCK_COARSE : current->counter[1] ? FLAKE_CLOCK_FAST : FLAKE_CLOCK_EXACT;
 }
 
 static flake_options options_of_flake(void) {
     flake_options o;
     memset(&o, 0, sizeof o);
-    o.layout = now->full ? flake_layout_of(44, 0, 20, 0) : flake_layout_of(42, 10, 12, 0);
-    o.seq_min = now->full ? 0 : SEQUENCE_MIN;
-    o.seq_max = o.seq_min + cap_of(now) * n_engines - 1;
-    o.max_ahead_ms = now->ahead_ms;
-    o.max_wait_ms = now->wait_ms ? now->wait_ms : 5000;
-    o.shared_memory = !has_gate() && !now->horizon_ms && !calls_any('b'); /* no fork word */
+    o.layout = current->full ? flake_layout_of(44, 0, 20, 0) : flake_layout_of(42, 10, 12, 0);
+    o.seq_min = current->full ? 0 : SEQUENCE_MIN;
+    o.seq_max = o.seq_min + capacity() * n_engines - 1;
+    o.max_ahead_ms = current->ahead_ms;
+    o.max_wait_ms = current->wait_ms ? current->wait_ms : 5000;
+    o.shared_memory = !has_gate() && !current->horizon_ms && !calls_any('b'); /* no fork word */
     o.clock.kind = clock_kind();
-    o.overflow = now->ring && now->of == FLAKE ? &our.ring : NULL;
+    o.overflow = current->ring && current->of == FLAKE ? &our.ring : NULL;
     o.start_this_unit = true; /* scenarios with a start set it */
-    o.horizon_ms = now->horizon_ms;
-    o.manual_extend = now->manual_extend;
+    o.horizon_ms = current->horizon_ms;
+    o.manual_extend = current->manual_extend;
     return o;
 }
 
@@ -55,60 +53,56 @@ static bool prepare_sno_engine(flake_i_engine *e) {
     config.unit_ms = 1;
     config.time_bits = 39;
     config.tick_bits = 1;
-    config.unit_capacity = cap_of(now);
-    config.options.max_wait_ms = now->wait_ms ? now->wait_ms : INT64_MAX;
+    config.unit_capacity = capacity();
+    config.options.max_wait_ms = current->wait_ms ? current->wait_ms : INT64_MAX;
     config.options.shared_memory = !has_gate();
     if (has_gate()) config.gate = gate_of();
     if (config.gate.fence) config.fence_value = *config.gate.fence;
     config.options.clock.kind = clock_kind();
-    config.options.overflow = now->ring ? &our.ring : NULL;
+    config.options.overflow = current->ring ? &our.ring : NULL;
     return flake_i_engine_init(e, &config) == FLAKE_OK;
 }
 
-static bool prepare_generators(void) {
-    const bool is_sno = now->of == SNO;
+static flake_status init_of_flake(const flake_options *o) {
+    const flake_node node = node_of_flake();
+    return current->shards ? flake_init_shards(our.flake, current->shards, node, o, NULL)
+                           : flake_init(our.flake, node, o, NULL);
+}
+
+static flake_status init_of_sno(const flake_options *o) {
     sno_snapshot pool;
-    flake_options o;
     memset(&pool, 0, sizeof pool);
-    memset(&o, 0, sizeof o);
     pool.partition = PARTITION;
     pool.sequence_min = SEQUENCE_MIN;
     pool.sequence_max = SEQUENCE_MIN + 3;
-    n_engines = now->lanes ? now->lanes : now->shards ? now->shards : 1;
+    const flake_node node = flake_node_fixed(NULL, PARTITION);
+    return current->shards ? sno_init_shards(our.sno, current->shards, node, &pool, o, NULL)
+                           : sno_init(our.sno, node, &pool, o, NULL);
+}
+
+static bool prepare_generators(void) {
+    const bool is_sno = current->of == SNO;
+    flake_options o = options_of_flake();
     if (is_sno) {
+        memset(&o, 0, sizeof o);
         o.shared_memory = true;
         o.clock.kind = clock_kind();
-    } else o = options_of_flake();
-    bool well = true;
-    if (now->horizon_ms) prepare_file();
-    engines[0] = is_sno ? &our.sno.gen.engine : &our.flake.engine;
-    const flake_node node = is_sno ? flake_node_fixed(NULL, PARTITION) : node_of_flake();
-    well = well && (is_sno ? sno_init(&our.sno, node, &pool, &o, NULL)
-                           : flake_init(&our.flake, node, &o, NULL)) == FLAKE_OK;
+    }
+    if (current->lanes) o.lanes = our.lane;
+    o.lane_count = current->lanes;
+    if (current->horizon_ms) prepare_file();
+    bool well = (is_sno ? init_of_sno(&o) : init_of_flake(&o)) == FLAKE_OK;
     if (!o.shared_memory) {
         flake_atomic64 *word;
         mark_at_start = flake_i_instance_owner_id(&word);
         fork_page = word;
     }
-    for (unsigned i = 0; i < EXPLORE_THREADS && !is_sno; i++)
-        well = well &&
-               flake_prefetch_init(&our.prefetch[i], &our.flake, 2, 1, NULL) == FLAKE_OK;
-    if (now->shards)
-        well = well && (is_sno ? sno_init_shards(our.sno_shards, now->shards, node, &pool, &o, NULL)
-                               : flake_init_shards(our.flake_shards, now->shards, node, &o, NULL)) ==
-                           FLAKE_OK;
-    o.lanes = our.flake_lane;
-    o.lane_count = now->lanes;
-    if (now->lanes)
-        well = well && (is_sno ? sno_init(&our.sno_laned, node, &pool, &o, NULL)
-                               : flake_init(&our.flake_laned, node, &o, NULL)) == FLAKE_OK;
-    if (is_sno) well = well && prepare_sno_engine(engines[0]);
+    for (unsigned i = 0; i < FIBERS && calls_any('f'); i++)
+        well = well && flake_prefetch_init(&our.prefetch[i], our.flake, 2, 1, NULL) == FLAKE_OK;
     for (unsigned i = 0; i < n_engines; i++) {
-        if (now->lanes) engines[i] = &our.flake_lane[i].engine;
-        if (now->shards)
-            engines[i] = is_sno ? &our.sno_shards[i].gen.engine : &our.flake_shards[i].engine;
-        if (is_sno && (now->lanes || now->shards)) well = well && prepare_sno_engine(engines[i]);
-        if (now->counter[1]) {
+        engines[i] = current->lanes ? &our.lane[i].engine : is_sno ? &our.sno[i].gen.engine : &our.flake[i].engine;
+        if (is_sno) well = well && prepare_sno_engine(engines[i]);
+        if (current->counter[1]) {
             engines[i]->ticks_per_window = LEASE_NS; /* as if learned: one a ns */
             engines[i]->frequent = 1;                /* and as if all draws were frequent */
         }
@@ -127,7 +121,7 @@ static void reset_default(void) {
     sno_i_partitions.next = 1u << 16 | any_start;
     sno_i_partitions.family = &family;
     memset(relatives, 0, sizeof relatives);
-    for (unsigned i = 0; i < EXPLORE_THREADS; i++) relatives[i].next = sno_i_partitions.next;
+    for (unsigned i = 0; i < FIBERS; i++) relatives[i].next = sno_i_partitions.next;
     memset(&sno_i_default, 0, sizeof sno_i_default);
 }
 
@@ -135,30 +129,30 @@ static void reset_default(void) {
 static void default_ended(void) {
     const flake_i_engine *const e = sno_i_default.engine;
     const uint64_t drawn = e->word & e->count_mask;
-    if (drawn < seen.n_generated) explore_fail("more IDs than tickets");
-    if (drawn > seen.n_generated) events |= DROPPED;
+    if (drawn < seen.n_issued) fail("more IDs than tickets");
+    if (drawn > seen.n_issued) events |= DROPPED;
 }
 
 /* Builds at_start, the state in which each execution begins. */
 static void prepare(const scenario *s) {
-    now = s;
+    current = s;
     events = 0;
     ask_stats = calls_any('v');
     ask_past = calls_any('s') || s->ring;
     memset(&our, 0, sizeof our);
-    memset(&files, 0, sizeof files);
+    memset(&the_file, 0, sizeof the_file);
+    memset(records, 0, sizeof records);
     fork_page = NULL;
     our.gate_word = GATE_OPEN;
-    for (unsigned i = 0; i < ENGINES; i++) engines[i] = &our.flake.engine; /* until there are more */
-    bool right = flake_ring_init(&our.ring, our.slots, s->ring ? s->ring : 1) == FLAKE_OK &&
-                 prepare_generators();
+    for (unsigned i = 0; i < ENGINES; i++) engines[i] = &our.flake[0].engine; /* until there are more */
+    n_engines = s->lanes ? s->lanes : s->shards ? s->shards : 1;
+    bool right = flake_ring_init(&our.ring, our.slots, s->ring ? s->ring : 1) == FLAKE_OK && prepare_generators();
     if (s->of >= DEFAULT) n_engines = 0;
     for (unsigned i = 0; i < n_engines; i++) {
         flake_i_engine *e = engines[i];
         const bool by_add = !s->wait_ms && !s->full;
-        right = right && e->unit_capacity == cap_of(s) && e->add_limit == (by_add ? e->unit_capacity - 1 : 0);
-        e->word =
-            ((uint64_t)s->time << e->time_shift) + (s->tick ? e->count_mask + 1 : 0) + s->count;
+        right = right && e->unit_capacity == capacity() && e->add_limit == (by_add ? e->unit_capacity - 1 : 0);
+        e->word = ((uint64_t)s->time << e->time_shift) + (s->tick ? e->count_mask + 1 : 0) + s->count;
         e->drifts = s->tick;
         e->rebased = 0;
         e->safe[0] = s->safe[0];
@@ -171,23 +165,25 @@ static void prepare(const scenario *s) {
         exit(2);
     }
     at_start = our;
-    files_at_start = files;
+    file_at_start = the_file;
+    memcpy(records_at_start, records, sizeof records);
     process_at_start = flake_i_process;
 }
 
 static void reset(void) {
     our = at_start;
-    files = files_at_start;
+    the_file = file_at_start;
+    memcpy(records, records_at_start, sizeof records);
     flake_i_process = process_at_start;
-    flake_i_counter.rate = now->counter[1] ? LEASE_NS + 1 : 1; /* 1: no windows */
+    flake_i_counter.rate = current->counter[1] ? LEASE_NS + 1 : 1; /* 1: no windows */
     flake_i_counter.calibrated_at = flake_i_counter.calibration = 0;
     if (fork_page) *fork_page = mark_at_start;
     memset(&seen, 0, sizeof seen);
-    if (now->of >= DEFAULT) reset_default();
+    if (current->of >= DEFAULT) reset_default();
     for (unsigned i = 0; i < n_engines; i++) {
         const flake_i_engine *e = engines[i];
         const point p = point_of(e->word);
-        seen.toggles[i] = now->tick;
+        seen.toggles[i] = current->tick;
         for (unsigned tick = 0; tick < 2; tick++) {
             seen.top[i][tick] = e->safe[tick] ? (e->safe[tick] + 1) * e->unit_capacity : 0;
             if (tick == p.tick) seen.top[i][tick] = larger(seen.top[i][tick], p.at);
@@ -199,41 +195,38 @@ static void reset(void) {
 }
 
 static void thread(unsigned me) {
-    for (const char *letter = now->calls[me]; *letter; letter++) call(me, *letter);
+    for (const char *letter = current->calls[me]; *letter; letter++) call(me, *letter);
 }
 
 static uint64_t drawn_at_most(void) {
     uint64_t most = 0;
-    for (unsigned i = 0; i < EXPLORE_THREADS && now->calls[i]; i++)
-        for (const char *letter = now->calls[i]; *letter; letter++) most += is_many(*letter) ? 3 : 1;
+    for (unsigned i = 0; i < FIBERS && current->calls[i]; i++)
+        for (const char *letter = current->calls[i]; *letter; letter++) most += is_many(*letter) ? 3 : 1;
     return most;
 }
 
 static void ended(void) {
     flake_overflow note;
-    if (now->of == DEFAULT) default_ended();
-    for (unsigned i = 0; i < now->ring; i++)
+    if (current->of == DEFAULT) default_ended();
+    for (unsigned i = 0; i < current->ring; i++)
         if (flake_ring_pop(&our.ring, &note)) check_note(seen.pops++, &note);
-    if (seen.pops != seen.pushes) explore_fail("a note is lost");
-    if (now->starts && seen.pushes && drawn_at_most() <= engines[0]->unit_capacity)
-        explore_fail("START: the wait for the start is noted");
+    if (seen.pops != seen.pushes) fail("a note is lost");
+    if (current->starts && seen.pushes && drawn_at_most() <= engines[0]->unit_capacity)
+        fail("START: the wait for the start is noted");
     for (unsigned k = 0; k < seen.n_elections; k++)
-        if (!seen.elections[k].pushed && !seen.elections[k].owed && seen.pushes < now->ring)
-            explore_fail("a note is lost between election and ring");
+        if (!seen.elections[k].pushed && !seen.elections[k].owed && seen.pushes < current->ring)
+            fail("a note is lost between election and ring");
     for (unsigned i = 0; i < n_engines; i++) {
         const flake_i_engine *e = engines[i];
         const point p = point_of(e->word);
-        const uint64_t drifts = e->drifts + ((e->drifts & 1) != p.tick),
-                       ids = e->rebased + p.count;
-        if (ids != now->count + seen.net[i])
-            explore_fail("stats.ids is %" PRIu64 " after %" PRIu64 " draws", ids,
-                         now->count + seen.net[i]);
-        if (n_engines == 1 && e->batches > seen.batches) explore_fail("stats.batches is wrong");
-        if (now->starts && drawn_at_most() <= e->unit_capacity && e->waits)
-            explore_fail("START: stats.waits counts the wait for the start");
+        const uint64_t drifts = e->drifts + ((e->drifts & 1) != p.tick), ids = e->rebased + p.count;
+        if (ids != current->count + seen.net[i])
+            fail("stats.ids is %" PRIu64 " after %" PRIu64 " draws", ids, current->count + seen.net[i]);
+        if (n_engines == 1 && e->batches > seen.batches) fail("stats.batches is wrong");
+        if (current->starts && drawn_at_most() <= e->unit_capacity && e->waits)
+            fail("START: stats.waits counts the wait for the start");
         if (e->tick_bits && drifts != seen.toggles[i])
-            explore_fail("%" PRIu64 " drifts after %" PRIu64 " changes of the timeline", drifts,
-                         seen.toggles[i]);
+            fail("%" PRIu64 " drifts after %" PRIu64 " changes of the timeline", drifts, seen.toggles[i]);
     }
 }
 
@@ -425,5 +418,6 @@ static const scenario scenarios[] = {
     {"lanes_sno_wait", "the same, and they wait", {"ll", "ll"}, {100, 98}, .must = TOGGLED, .lanes = 2, .wait_ms = 9, .of = SNO},
 };
 // clang-format on
+enum { SCENARIOS = sizeof scenarios / sizeof *scenarios };
 
 #endif

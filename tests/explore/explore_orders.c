@@ -1,51 +1,45 @@
 /* SPDX-License-Identifier: MIT
  *
- * The memory orders of flake.h and sno.h: a few calls by two to four threads, in every execution that C11's
- * memory model allows. Each order with a label in the headers is also weakened, which must break a rule.
- * orders.h describes the model.
+ * The memory orders of flake.h and sno.h: a few calls by two to four threads, in every execution that C11's memory
+ * model allows. Each order with a label in the headers is also weakened, which must break a rule. explorer.h describes
+ * the search and the command line, orders.h the model.
  *
- *     explore_orders                       the standard set, then each label; the last line is "N passed, N
- *                                          failed"
- *     explore_orders WORD...               scenarios whose names contain one of the words
- *     explore_orders --replay CHOICES NAME one execution, step by step, with the line of each access;
- *                                          CHOICES is what a failure printed
- *
- * A new scenario is a line of the table in orders_scenarios.h: what each thread calls, one letter a call,
- * and what the clock may read. The rules do not depend on it:
+ * A scenario is a line of the table in orders_scenarios.h: what each thread calls, one letter a call, and what the
+ * clock may read. The rules do not depend on it:
  *
  *   ids      no ID is issued twice; all time up to the start is used, on either timeline
  *   I2       while the clock only goes forward, the timeline does not change
  *   I5       a thread that has read a word reads from safe[] what was used on the other timeline before it
  *   lanes    a snapshot is no older than the word that it read of each lane
- *   drifts   at the end as many as the timeline changed; one may be missing snapshot of one word: safe[]
- *   and drifts are those of the same moment
+ *   drifts   at the end as many as the timeline changed; one may be missing
+ *   snapshot of one word: safe[] and drifts are those of the same moment
  *   stats    never more IDs than were drawn
  *   notes    while the clock only goes forward, the ms of elections rise
  *   ring     a note is popped once, and a claimed slot has one owner until its turn
- *   claim    an admitted time is on disk, and no later than the last record, which is that of the close; one
- *            thread at a time is the writer, and knows what the one before it did; a closed claim is not taken over
+ *   claim    an admitted time is on disk, and no later than the last record, which is that of the close; one thread at
+ *            a time is the writer, and knows what the one before it did; a closed claim is not taken over
  *   page     a thread that accesses an object by a pointer sees it initialised
  *   uuids    a thread's UUIDs rise, except over a clone
  *   salt     threads of a process agree on one
  *
  * And in all of them, an access to an address that is neither a location nor a statistic is an error.
  *
- * To add a location, name it in `reset`; add a mere statistic to `is_plain`; what a rule needs to know of a
- * message is a `fact` that `wrote` stores in it.
+ * To add a location, name it in `reset`; add a mere statistic to `is_plain`; what a rule needs to know of a message is
+ * a `fact` that `wrote` stores in it.
  */
 #include "orders_scenarios.h"
 #include <regex.h>
 
 enum { LANES_OF = 2 };
 
-static const scenario *now;
+static const scenario *current;
 static sno_gen gen;
 static sno_gen shard;
 static flake_i_lanes split; /* of `gen`, from which no thread draws */
 static flake_lane lanes[LANES_OF];
 static flake_ring ring;
 static flake_ring_slot slots[2];
-static flake_gen ids;       /* its claim is explored */
+static flake_gen ids;      /* its claim is explored */
 static uint64_t file_lock; /* of its file */
 static uint64_t litmus[3]; /* x, y, z */
 
@@ -60,7 +54,7 @@ static struct { /* the rules' data */
     int64_t pending[FIBERS]; /* horizon written, not synced */
     int64_t latest;          /* admitted */
     bool is_closed;          /* a close has written its record */
-    unsigned popped; /* bits */
+    unsigned popped;         /* bits */
     flake_i_salt salt;
     bool is_salted;
     struct {
@@ -73,20 +67,16 @@ static struct { /* the rules' data */
     } thread[FIBERS];
 } kept;
 
-static bool calls_any(char letter) {
-    for (unsigned i = 0; i < FIBERS && now->calls[i]; i++)
-        if (strchr(now->calls[i], letter)) return true;
-    return false;
-}
+static bool calls_any(char letter) { return calls_have(current->calls, letter); }
 
 // >>rules
 
 /* Facts of a word: the last unit drawn on each timeline, changes of the timeline, tickets drawn. */
 enum { USED, CHANGES = 2, DRAWN };
 
-static unsigned engines(void) { return now->of == LANES ? LANES_OF : now->of >= ENGINE; }
+static unsigned engines(void) { return current->of == LANES ? LANES_OF : current->of >= ENGINE; }
 static flake_i_engine *nth_engine(unsigned n) {
-    return now->of == LANES ? &lanes[n].engine : now->of == SHARD ? &shard.gen.engine : &gen.gen.engine;
+    return current->of == LANES ? &lanes[n].engine : current->of == SHARD ? &shard.gen.engine : &gen.gen.engine;
 }
 /* Lanes differ only in their locations. */
 static flake_i_engine *engine(void) { return nth_engine(0); }
@@ -98,39 +88,35 @@ static bool is_of_engine(unsigned i, unsigned *n, unsigned *part) {
     *part = (i - is_at.word) % PARTS;
     return true;
 }
-static orders_location *location_of(unsigned n, unsigned part) {
-    return &orders_at[is_at.word + n * PARTS + part];
-}
+static orders_location *location_of(unsigned n, unsigned part) { return &orders_at[is_at.word + n * PARTS + part]; }
 static unsigned tick_of(uint64_t word) { return flake_i_tick(engine(), word); }
 static uint64_t time_of(uint64_t word) { return word >> engine()->time_shift; }
 static uint64_t count_of(uint64_t word) { return word & engine()->count_mask; }
 
 static bool is_forward(void) {
     unsigned n = 0;
-    while (now->clock[n + 1] > now->clock[n]) n++;
-    return !now->clock[n + 1];
+    while (current->clock[n + 1] > current->clock[n]) n++;
+    return !current->clock[n + 1];
 }
 
 static void wrote_word(orders_message *m, const orders_message *before) {
     const uint64_t tick = tick_of(m->value), count = count_of(m->value);
     if (before) {
         const bool leaves = tick != tick_of(before->value);
-        const uint64_t old = leaves ? 0
-                                    : flake_i_queued(engine(), time_of(before->value),
-                                                   count_of(before->value), time_of(m->value));
+        const uint64_t old =
+            leaves ? 0 : flake_i_queued(engine(), time_of(before->value), count_of(before->value), time_of(m->value));
         memcpy(m->fact, before->fact, sizeof m->fact);
         m->fact[CHANGES] += leaves;
         if (leaves && is_forward())
-            orders_fail("I2: the timeline changes at %" PRIu64 ", but the clock only goes forward",
-                        time_of(m->value));
+            fail("I2: the timeline changes at %" PRIu64 ", but the clock only goes forward", time_of(m->value));
         m->fact[DRAWN] += count > old ? count - old : 0;
     }
     m->fact[USED + tick] = time_of(m->value) + (count ? (count - 1) / engine()->unit_capacity : 0);
 }
 
 static void note_word(unsigned n, const orders_message *m) {
-    kept.thread[orders_now.me].of[n].word = m->value;
-    memcpy(kept.thread[orders_now.me].of[n].used, &m->fact[USED], sizeof kept.thread[0].of[n].used);
+    kept.thread[run_now.me].of[n].word = m->value;
+    memcpy(kept.thread[run_now.me].of[n].used, &m->fact[USED], sizeof kept.thread[0].of[n].used);
 }
 
 /* The ms of an election, or of the end of one; 0: there was none. */
@@ -144,29 +130,26 @@ static void wrote(unsigned i, unsigned p) {
     unsigned n, part;
     if (is_of_engine(i, &n, &part) && part == WORD) {
         wrote_word(&l->message[p], p ? &l->message[p - 1] : NULL);
-        if (orders_now.me != ORDERS_NOBODY) note_word(n, &l->message[p]);
+        if (run_now.me != NOBODY) note_word(n, &l->message[p]);
     }
     if (!is_at.overflow || i != is_at.overflow) return;
-    l->message[p].fact[0] = orders_now.me + 1;
-    if (p > 1 && l->message[p].value == l->message[p - 2].value &&
-        l->message[p].fact[0] == l->message[p - 1].fact[0])
+    l->message[p].fact[0] = run_now.me + 1;
+    if (p > 1 && l->message[p].value == l->message[p - 2].value && l->message[p].fact[0] == l->message[p - 1].fact[0])
         return; /* a last note that did not fit is written later */
-    const uint64_t ms = elected_ms(l->message[p].value),
-                   before = elected_ms(l->message[p - 1].value);
-    if (ms <= before)
-        orders_fail("an election for ms %" PRIu64 " comes after that for %" PRIu64, ms, before);
+    const uint64_t ms = elected_ms(l->message[p].value), before = elected_ms(l->message[p - 1].value);
+    if (ms <= before) fail("an election for ms %" PRIu64 " comes after that for %" PRIu64, ms, before);
 }
 
 static void saw(unsigned i, const orders_message *m) {
-    const unsigned me = orders_now.me;
+    const unsigned me = run_now.me;
     unsigned n, part;
     if (!is_of_engine(i, &n, &part)) return;
     if (part == WORD) note_word(n, m);
     if (!kept.thread[me].of[n].word) return;
     const unsigned other = tick_of(kept.thread[me].of[n].word) ^ 1;
     if (part == SAFE + other && m->value < kept.thread[me].of[n].used[other])
-        orders_fail("I5: reads safe[%u] = %" PRIu64 ", but %" PRIu64 " is used", other, m->value,
-                    kept.thread[me].of[n].used[other]);
+        fail("I5: reads safe[%u] = %" PRIu64 ", but %" PRIu64 " is used", other, m->value,
+             kept.thread[me].of[n].used[other]);
 }
 
 static void hand_out(const flake_i_ticket *ticket, uint64_t first) {
@@ -174,16 +157,14 @@ static void hand_out(const flake_i_ticket *ticket, uint64_t first) {
         const uint64_t at = ticket->index - first + k; /* a run of tickets may continue into later units */
         const uint64_t id = (ticket->time + at / engine()->unit_capacity) << 24 | ticket->tick << 16 |
                             (first + at % engine()->unit_capacity);
-        const uint64_t used = ticket->tick ? now->safe : (uint64_t)now->clock[0] - 1;
-        orders_say("got    %" PRIu64 "%c+%" PRIu64, id >> 24, "AB"[ticket->tick], id & 0xffff);
+        const uint64_t used = ticket->tick ? current->safe : (uint64_t)current->clock[0] - 1;
+        say("got    %" PRIu64 "%c+%" PRIu64, id >> 24, "AB"[ticket->tick], id & 0xffff);
         if (id >> 24 <= used)
-            orders_fail("%" PRIu64 "%c+%" PRIu64 " may have been issued before", id >> 24,
-                        "AB"[ticket->tick], id & 0xffff);
+            fail("%" PRIu64 "%c+%" PRIu64 " may have been issued before", id >> 24, "AB"[ticket->tick], id & 0xffff);
         for (unsigned i = 0; i < kept.n; i++)
             if (kept.drawn[i] == id)
-                orders_fail("%" PRIu64 "%c+%" PRIu64 " is issued twice", id >> 24,
-                            "AB"[ticket->tick], id & 0xffff);
-        if (kept.n == MOST_DRAWN) orders_fail("the table of IDs is too small");
+                fail("%" PRIu64 "%c+%" PRIu64 " is issued twice", id >> 24, "AB"[ticket->tick], id & 0xffff);
+        if (kept.n == MOST_DRAWN) fail("the table of IDs is too small");
         kept.drawn[kept.n++] = id;
     }
 }
@@ -192,7 +173,7 @@ static void draw(unsigned request, uint64_t want) {
     flake_i_ticket ticket;
     uint64_t word = 0;
     int64_t now_ns = 0;
-    if (now->of == LANES) {
+    if (current->of == LANES) {
         unsigned outcome = FLAKE_I_LOST;
         ticket.from = NULL;
         if (flake_i_lanes_own(&split, &ticket.from))
@@ -208,9 +189,9 @@ static void snapshot_of_lanes(void) {
     const uint64_t newest = flake_i_lanes_newest(&split);
     for (unsigned n = 0; n < LANES_OF; n++)
         for (unsigned tick = 0; tick < 2; tick++)
-            if (newest < kept.thread[orders_now.me].of[n].used[tick])
-                orders_fail("a snapshot of lanes is of %" PRIu64 ", but %" PRIu64 " is used",
-                            newest, kept.thread[orders_now.me].of[n].used[tick]);
+            if (newest < kept.thread[run_now.me].of[n].used[tick])
+                fail("a snapshot of lanes is of %" PRIu64 ", but %" PRIu64 " is used", newest,
+                     kept.thread[run_now.me].of[n].used[tick]);
 }
 
 /* A ticket that was drawn and returned may count as used. */
@@ -218,18 +199,17 @@ static void snapshot(void) {
     sno_snapshot s;
     const orders_location *l = &orders_at[is_at.word];
     int64_t ever[2] = {(int64_t)l->message[0].fact[USED], (int64_t)l->message[0].fact[USED + 1]};
-    if (sno_snapshot_take(now->of == SHARD ? &shard : &gen, &s) != FLAKE_OK) return;
+    if (sno_snapshot_take(current->of == SHARD ? &shard : &gen, &s) != FLAKE_OK) return;
     for (const orders_message *m = l->message; m < l->message + l->n; m++) {
         const uint64_t count = count_of(m->value);
         const unsigned tick = tick_of(m->value), other = tick ^ 1;
         if ((int64_t)m->fact[USED + tick] > ever[tick]) ever[tick] = (int64_t)m->fact[USED + tick];
         if ((int64_t)time_of(m->value) == s.wall_hi && m->fact[CHANGES] == s.drifts &&
-            s.sequence == (count ? count - 1 : 0) &&
-            (int64_t)m->fact[USED + other] <= s.wall_safe && s.wall_safe <= ever[other])
+            s.sequence == (count ? count - 1 : 0) && (int64_t)m->fact[USED + other] <= s.wall_safe &&
+            s.wall_safe <= ever[other])
             return;
     }
-    orders_fail("a torn snapshot: wall_hi %" PRId64 ", drifts %u, wall_safe %" PRId64, s.wall_hi,
-                s.drifts, s.wall_safe);
+    fail("a torn snapshot: wall_hi %" PRId64 ", drifts %u, wall_safe %" PRId64, s.wall_hi, s.drifts, s.wall_safe);
 }
 
 static void statistics(void) {
@@ -239,8 +219,7 @@ static void statistics(void) {
     flake_i_stats(engine(), &s);
     for (unsigned p = 0; p < l->n; p++)
         if (l->message[p].fact[DRAWN] > drawn) drawn = l->message[p].fact[DRAWN];
-    if (s.ids > drawn)
-        orders_fail("stats count %" PRIu64 " IDs, but %" PRIu64 " were drawn", s.ids, drawn);
+    if (s.ids > drawn) fail("stats count %" PRIu64 " IDs, but %" PRIu64 " were drawn", s.ids, drawn);
 }
 
 // >>file
@@ -250,29 +229,29 @@ static const int64_t epoch_ns = SNO_I_EPOCH_MS * 1000000;
 static int64_t unit_ns(int64_t unit) { return epoch_ns + unit * UNIT_NS; }
 static int64_t units(int64_t ns) { return ns < epoch_ns ? -1 : (ns - epoch_ns) / UNIT_NS; }
 
-static void file_written(const void *bytes) {
+static void file_seek(uint64_t at) { the_file.position = at; }
+static void file_was_read(const uint8_t *bytes, size_t n) { (void)bytes, (void)n; }
+
+static void file_written(uint64_t at, const uint8_t *bytes, size_t n, bool is_new) {
     flake_i_record r;
     memset(&r, 0, sizeof r);
-    if (orders_now.me == ORDERS_NOBODY) return;
-    if (flake_i_record_get((const uint8_t *)bytes, &r) != FLAKE_OK)
-        orders_fail("what is written is no record");
-    if (kept.is_closed) orders_fail("a record is written after that of the close");
-    kept.pending[orders_now.me] = r.horizon_ns;
-    orders_say("write  record %" PRIu64 ", horizon %" PRId64, r.number, units(r.horizon_ns));
+    (void)at, (void)n, (void)is_new;
+    if (run_now.me == NOBODY) return;
+    if (flake_i_record_get(bytes, &r) != FLAKE_OK) fail("what is written is no record");
+    if (kept.is_closed) fail("a record is written after that of the close");
+    kept.pending[run_now.me] = r.horizon_ns;
+    say("write  record %" PRIu64 ", horizon %" PRId64, r.number, units(r.horizon_ns));
 }
 
-static int file_synced(void) {
-    if (orders_now.me == ORDERS_NOBODY || !is_at.disk) return 0;
-    orders_touch(is_at.disk, (uint64_t)kept.pending[orders_now.me]);
-    return 0;
+static void file_synced(void) {
+    if (run_now.me != NOBODY && is_at.disk) orders_touch(is_at.disk, (uint64_t)kept.pending[run_now.me]);
 }
 
 /* The kernel's locks have the orders of a mutex. */
 static bool file_locked(bool lock) {
     uint64_t seen = 0;
-    if (orders_now.me == ORDERS_NOBODY || !is_at.lock) return true;
-    if (lock)
-        return orders_rmw_at(is_at.lock, &seen, 1, false, ORDERS_acquire, ORDERS_relaxed, 0);
+    if (run_now.me == NOBODY || !is_at.lock) return true;
+    if (lock) return orders_rmw_at(is_at.lock, &seen, 1, false, ORDERS_acquire, ORDERS_relaxed, 0);
     orders_store_at(is_at.lock, 0, ORDERS_release, 0);
     return true;
 }
@@ -284,11 +263,9 @@ static void admit(int64_t unit) {
     int64_t known = 0; /* the latest, since a close may write less */
     for (unsigned p = 0; p <= orders_me()->view.of[is_at.disk]; p++)
         if ((int64_t)l->message[p].value > known) known = (int64_t)l->message[p].value;
-    orders_say("admit  %" PRId64 ": %d", unit, (int)status);
+    say("admit  %" PRId64 ": %d", unit, (int)status);
     if (status != FLAKE_OK) return;
-    if (unit_ns(unit) > known)
-        orders_fail("%" PRId64 " is admitted, but known to be on disk is %" PRId64, unit,
-                    units(known));
+    if (unit_ns(unit) > known) fail("%" PRId64 " is admitted, but known to be on disk is %" PRId64, unit, units(known));
     if (unit_ns(unit) > kept.latest) kept.latest = unit_ns(unit);
 }
 
@@ -297,47 +274,47 @@ static bool is_anothers(void) { return calls_any('T'); }
 
 static void extend(void) {
     const flake_status status = flake_extend(&ids, NULL);
-    orders_say("extend %d", (int)status);
+    say("extend %d", (int)status);
     if (status != FLAKE_OK && status != (is_anothers() ? FLAKE_INVALID : FLAKE_CLOSED))
-        orders_fail("an extend returns %d", (int)status);
+        fail("an extend returns %d", (int)status);
 }
 
 static void take_over(void) {
     const flake_status status = flake_take_over(&ids, NULL);
-    orders_say("take   %d", (int)status);
-    if (calls_any('c') && status == FLAKE_OK) orders_fail("a closed claim is taken over");
+    say("take   %d", (int)status);
+    if (calls_any('c') && status == FLAKE_OK) fail("a closed claim is taken over");
     if (!calls_any('c') && status != FLAKE_OK && status != FLAKE_IN_USE)
-        orders_fail("the claim cannot be taken over: %d", (int)status);
+        fail("the claim cannot be taken over: %d", (int)status);
 }
 
 /* Of two that close it at once the second may return before the record is written. */
 static void close_claim(void) {
-    const int64_t before = kept.pending[orders_now.me];
-    const flake_status status = is_anothers() ? flake_i_claim_close(&ids.claim, &ids.engine, NULL)
-                                              : flake_close(&ids, NULL);
-    if (status != FLAKE_OK) orders_fail("a close returns %d", (int)status);
-    kept.is_closed |= kept.pending[orders_now.me] != before;
+    const int64_t before = kept.pending[run_now.me];
+    const flake_status status =
+        is_anothers() ? flake_i_claim_close(&ids.claim, &ids.engine, NULL) : flake_close(&ids, NULL);
+    if (status != FLAKE_OK) fail("a close returns %d", (int)status);
+    kept.is_closed |= kept.pending[run_now.me] != before;
 }
 
 // >>calls
 
 static void call_ring(char letter) {
-    const unsigned me = orders_now.me;
+    const unsigned me = run_now.me;
     flake_overflow note = {0, 0, 0};
     if (letter == 'u') {
         note.waiting = me * 4 + kept.thread[me].pushed++;
         (void)flake_ring_push(&ring, &note);
     }
     if (letter != 'p' || !flake_ring_pop(&ring, &note)) return;
-    if (kept.popped >> note.waiting & 1) orders_fail("a note is popped twice");
+    if (kept.popped >> note.waiting & 1) fail("a note is popped twice");
     kept.popped |= 1u << note.waiting;
 }
 
 /* A value different from all before. */
 static void keep_once(uint64_t is, const char *what) {
     for (unsigned i = 0; i < kept.n; i++)
-        if (kept.drawn[i] == is) orders_fail("%s twice", what);
-    if (kept.n == MOST_DRAWN) orders_fail("the table of IDs is too small");
+        if (kept.drawn[i] == is) fail("%s twice", what);
+    if (kept.n == MOST_DRAWN) fail("the table of IDs is too small");
     kept.drawn[kept.n++] = is;
 }
 
@@ -360,38 +337,36 @@ static uint64_t owner_before_clone;
 static void take_after_a_clone(void) {
     uint16_t partition;
     const bool cloned = flake_i_instance_owner_now() != owner_before_clone;
-    if (sno_i_take_partition(&partition) != FLAKE_OK) orders_fail("no partition");
-    if (cloned && partition < 20) orders_fail("a partition after a clone from the start before it");
+    if (sno_i_take_partition(&partition) != FLAKE_OK) fail("no partition");
+    if (cloned && partition < 20) fail("a partition after a clone from the start before it");
 }
 
 static void take_owner_id(void) {
     flake_atomic64 *word;
     const uint64_t mark = flake_i_instance_owner_id(&word);
-    if (kept.n && kept.drawn[0] != mark) orders_fail("a process has two owner IDs");
-    if (!word || word != told_page) orders_fail("the fork page was not registered with the kernel");
+    if (kept.n && kept.drawn[0] != mark) fail("a process has two owner IDs");
+    if (!word || word != told_page) fail("the fork page was not registered with the kernel");
     kept.drawn[0] = mark;
     kept.n = 1;
 }
 
 static void generate_uuid(void) {
-    uint8_t id[16], *const last = kept.thread[orders_now.me].uuid;
+    uint8_t id[16], *const last = kept.thread[run_now.me].uuid;
     if (flake_uuid7_bytes(id) != FLAKE_OK) return; /* the clock's script has ended */
     const uint64_t is = flake_i_fnv(id, sizeof id);
     keep_once(is, "the process's generator returns a UUID");
-    if (!calls_any('b') && memcmp(last, id, sizeof id) >= 0)
-        orders_fail("a UUID is not greater than the last");
+    if (!calls_any('b') && memcmp(last, id, sizeof id) >= 0) fail("a UUID is not greater than the last");
     memcpy(last, id, sizeof id);
 }
 
 /* The salt of an owner ID: the same for every thread that makes or reads it. */
 static void agree_on_salt(void) {
-    if (!flake_i_new_salt()) orders_fail("no salt without random bytes");
+    if (!flake_i_new_salt()) fail("no salt without random bytes");
     const flake_i_salt salt = {FLAKE_ATOMIC_LOAD(&flake_i_default.low, relaxed),
                                FLAKE_ATOMIC_LOAD(&flake_i_default.high, relaxed)};
     const uint64_t seal = FLAKE_ATOMIC_LOAD(&flake_i_default.seal, relaxed);
     if ((salt.low ^ salt.high ^ seal) != flake_i_instance_owner_now()) return;
-    if (kept.is_salted && (salt.low != kept.salt.low || salt.high != kept.salt.high))
-        orders_fail("a process has two salts");
+    if (kept.is_salted && (salt.low != kept.salt.low || salt.high != kept.salt.high)) fail("a process has two salts");
     kept.salt = salt;
     kept.is_salted = true;
 }
@@ -405,7 +380,7 @@ static void call(char letter) {
     case 'm': draw(0, 2); break;
     case 'n': draw(FLAKE_I_WAIT, 1); break;
     case 's':
-        if (now->of == LANES) snapshot_of_lanes();
+        if (current->of == LANES) snapshot_of_lanes();
         else snapshot();
         break;
     case 'S': statistics(); break;
@@ -433,7 +408,7 @@ static const char *litmus_access(const char *c) {
                            : *c == 'R' ? ORDERS_release
                            : *c == 'S' ? ORDERS_seq_cst
                                        : ORDERS_relaxed;
-    char *const loads = kept.thread[orders_now.me].loads;
+    char *const loads = kept.thread[run_now.me].loads;
     if (order) c++;
     const unsigned i = is_at.litmus + (unsigned)(*c++ - 'x');
     uint64_t seen = *c && *c != ' ' ? (uint64_t)(c[1] - '0') : 0;
@@ -449,16 +424,15 @@ static const char *litmus_access(const char *c) {
 }
 
 static void thread(unsigned i) {
-    for (const char *c = now->calls[i]; *c;) {
-        if (now->of == LITMUS) c = litmus_access(c);
+    for (const char *c = current->calls[i]; *c;) {
+        if (current->of == LITMUS) c = litmus_access(c);
         else {
-            orders_say("%c", *c);
+            say("%c", *c);
             call(*c++);
         }
         /* Only engines have everything in locations. */
         memset(kept.thread[i].of, 0, sizeof kept.thread[i].of);
-        if (now->of >= ENGINE)
-            orders_forget((uint64_t)(c - now->calls[i]));
+        if (current->of >= ENGINE) forget((uint64_t)(c - current->calls[i]));
     }
 }
 
@@ -467,27 +441,24 @@ static void thread(unsigned i) {
 /* A fast clock has measured its counter. */
 static void init_engine(flake_i_engine *e, const flake_i_engine_config *config) {
     if (flake_i_engine_init(e, config) != FLAKE_OK) exit(2);
-    if (!now->fast) return;
+    if (!current->fast) return;
     FLAKE_ATOMIC_STORE(&e->ticks_per_window, ORDERS_WINDOW, relaxed);
     e->frequent = 1; /* as if all draws were frequent */
-    FLAKE_ATOMIC_STORE(&flake_i_counter.rate, ORDERS_WINDOW + 1u, relaxed);
-    FLAKE_ATOMIC_STORE(&flake_i_counter.calibrated_at, 0u, relaxed);
-    FLAKE_ATOMIC_STORE(&flake_i_counter.calibration, 0u, relaxed);
 }
 
 static void begin_lanes(flake_i_engine_config *config) {
-    config->unit_capacity = LANES_OF * now->cap;
+    config->unit_capacity = LANES_OF * current->cap;
     init_engine(&gen.gen.engine, config);
     flake_i_lanes_begin(&split, lanes, LANES_OF, &gen.gen.engine);
     /* Identified by address, as in one process, so that the straight path is explored. */
     split.from = 0;
     split.lanes_at = (uintptr_t)lanes - sizeof *lanes;
     for (unsigned i = 0; i < FIBERS; i++)
-        split.map[i] = (now->apart ? i % LANES_OF + 1 : 1) * (uint32_t)sizeof(flake_lane);
+        split.map[i] = (current->apart ? i % LANES_OF + 1 : 1) * (uint32_t)sizeof(flake_lane);
 }
 
 static unsigned begin_word(flake_i_engine *e) {
-    FLAKE_ATOMIC_STORE(&e->word, ((uint64_t)now->clock[0] << e->time_shift) + now->count, relaxed);
+    FLAKE_ATOMIC_STORE(&e->word, ((uint64_t)current->clock[0] << e->time_shift) + current->count, relaxed);
     const unsigned at = orders_locate(&e->word, 8, 0, "word");
     (void)orders_locate(&e->safe[0], 8, 0, "safe[0]");
     (void)orders_locate(&e->safe[1], 8, 0, "safe[1]");
@@ -498,9 +469,9 @@ static unsigned begin_word(flake_i_engine *e) {
 /* The first word of an engine has its facts. */
 static void wrote_first(unsigned n) {
     orders_message *const m = &location_of(n, WORD)->message[0];
-    location_of(n, SAFE + 1)->message[0].value = now->safe;
+    location_of(n, SAFE + 1)->message[0].value = current->safe;
     wrote_word(m, NULL);
-    m->fact[USED + 1] = now->safe;
+    m->fact[USED + 1] = current->safe;
     m->fact[DRAWN] = count_of(m->value);
 }
 
@@ -511,30 +482,30 @@ static void begin_engine(void) {
     const flake_node node = flake_node_fixed(NULL, bounds.partition);
     options.shared_memory = config.options.shared_memory = true; /* no fork word */
     options.clock.kind = FLAKE_CLOCK_EXACT;
-    if (now->of == SHARD) (void)!sno_init_shards(&shard, 1, node, &bounds, &options, NULL);
+    if (current->of == SHARD) (void)!sno_init_shards(&shard, 1, node, &bounds, &options, NULL);
     config.epoch_ms = SNO_I_EPOCH_MS;
     config.unit_ms = UNIT_NS / 1000000;
     config.time_bits = 39;
     config.tick_bits = 1;
-    config.unit_capacity = now->cap;
+    config.unit_capacity = current->cap;
     config.options.max_wait_ms = 20000; /* long enough for draws by fetch_add */
-    config.options.clock.kind = now->fast     ? FLAKE_CLOCK_FAST
-                                : now->coarse ? FLAKE_CLOCK_COARSE
-                                              : FLAKE_CLOCK_EXACT;
-    config.options.overflow = calls_any('q') || now->noted ? &ring : NULL;
+    config.options.clock.kind = current->fast     ? FLAKE_CLOCK_FAST
+                                : current->coarse ? FLAKE_CLOCK_COARSE
+                                                  : FLAKE_CLOCK_EXACT;
+    config.options.overflow = calls_any('q') || current->noted ? &ring : NULL;
     (void)flake_ring_init(&ring, slots, 2);
-    if (now->of == LANES) begin_lanes(&config);
+    if (current->of == LANES) begin_lanes(&config);
     flake_i_engine *const e = engine();
-    if (now->of != LANES) init_engine(e, &config);
-    if (now->of == ENGINE) gen.gen.kind = FLAKE_I_PART | FLAKE_I_MULTI; /* for its snapshots */
+    if (current->of != LANES) init_engine(e, &config);
+    if (current->of == ENGINE) gen.gen.kind = FLAKE_I_PART | FLAKE_I_MULTI; /* for its snapshots */
     if (e->add_limit != e->unit_capacity - 1) exit(2);
     for (unsigned n = 0; n < engines(); n++) {
         const unsigned at = begin_word(nth_engine(n));
         if (!n) is_at.word = at;
     }
     for (unsigned n = 0; n < engines(); n++) wrote_first(n);
-    if (now->of == LANES) (void)orders_locate(&split.turn, 4, 0, "turn");
-    for (unsigned n = 0; n < engines() && now->fast; n++) {
+    if (current->of == LANES) (void)orders_locate(&split.turn, 4, 0, "turn");
+    for (unsigned n = 0; n < engines() && current->fast; n++) {
         (void)orders_locate(&nth_engine(n)->fast_until, 8, 0, "lease");
         (void)orders_locate(&nth_engine(n)->ticks_per_window, 8, ORDERS_WINDOW, "ticks");
     }
@@ -579,19 +550,20 @@ static void begin_claim(void) {
     c->manual_extend = is_anothers(); /* as in shared memory */
     memcpy(c->path, "/ids/7.slot", sizeof "/ids/7.slot");
     c->file.fd = FILE_DESCRIPTOR;
-    c->own.written_ns = unit_ns(now->clock[0]);
+    c->own.written_ns = unit_ns(current->clock[0]);
     c->own.pid = 1;
     c->self_address = is_anothers() ? 0 : (uintptr_t)c;
-    c->horizon_ns = (uint64_t)unit_ns((int64_t)now->horizon);
-    c->admitted_ns = (uint64_t)unit_ns(now->clock[0]);
+    c->horizon_ns = (uint64_t)unit_ns((int64_t)current->horizon);
+    c->admitted_ns = (uint64_t)unit_ns(current->clock[0]);
     c->retry_from_ns = (uint64_t)INT64_MIN;
     c->holder = is_anothers() ? 0 : flake_i_process_owner_id();
     flake_i_record_next(c, (int64_t)c->horizon_ns, c->last);
     c->own.number = 1;
-    memset(file_bytes, 0, sizeof file_bytes);
-    memcpy(file_bytes, FLAKE_I_MAGIC, 8);
-    flake_i_put64(file_bytes + 8, (uint64_t)FLAKE_I_VERSION << 32);
-    memcpy(file_bytes + flake_i_record_at(1), c->last, sizeof c->last);
+    memset(&the_file, 0, sizeof the_file);
+    the_file.is_there = true;
+    memcpy(the_file.bytes, FLAKE_I_MAGIC, 8);
+    flake_i_put64(the_file.bytes + 8, (uint64_t)FLAKE_I_VERSION << 32);
+    memcpy(the_file.bytes + flake_i_record_at(1), c->last, sizeof c->last);
     (void)orders_locate(&c->horizon_ns, 8, 0, "horizon_ns");
     (void)orders_locate(&c->admitted_ns, 8, 0, "admitted_ns");
     const unsigned writer = orders_locate(&c->writer, 8, 0, "writer");
@@ -613,9 +585,9 @@ static void carry(unsigned i, size_t size, const char *object) {
 static struct sno_i_family a_family;
 
 static void begin_page(void) {
+    zeroes_no_page = current->pageless;
     begin_process();
-    zeroes_no_page = now->pageless;
-    if (calls_any('M') || now->pageless) { /* no page, no owner ID yet */
+    if (calls_any('M') || current->pageless) { /* no page, no owner ID yet */
         memset(&flake_i_process, 0, sizeof flake_i_process);
         told_page = NULL;
     }
@@ -637,24 +609,26 @@ static void begin_page(void) {
 }
 
 static void reset(void) {
-    orders_leases = now->fast;
+    orders_leases = current->fast;
     memset(&kept, 0, sizeof kept);
     memset(&is_at, 0, sizeof is_at);
+    memset(&flake_i_counter, 0, sizeof flake_i_counter);
+    flake_i_counter.rate = current->fast ? ORDERS_WINDOW + 1u : 0; /* measured; as in a new process */
     (void)orders_locate(NULL, 0, 0, "clock");
-    for (unsigned n = 0; now->clock[n]; orders_at[0].n = ++n)
-        orders_at[0].message[n].value = (uint64_t)unit_ns(now->clock[n]);
-    if (now->of == LITMUS) {
+    for (unsigned n = 0; current->clock[n]; orders_at[0].n = ++n)
+        orders_at[0].message[n].value = (uint64_t)unit_ns(current->clock[n]);
+    if (current->of == LITMUS) {
         static const char *const names[] = {"x", "y", "z"};
         for (unsigned i = 0; i < 3; i++) {
             const unsigned at = orders_locate(&litmus[i], 8, 0, names[i]);
             if (!i) is_at.litmus = at;
         }
     }
-    if (now->of >= ENGINE) begin_engine();
-    if (now->of == RING) begin_ring(now->cap);
+    if (current->of >= ENGINE) begin_engine();
+    if (current->of == RING) begin_ring(current->cap);
     if (is_at.overflow) begin_ring(2);
-    if (now->of == CLAIM) begin_claim();
-    if (now->of == PAGE) begin_page();
+    if (current->of == CLAIM) begin_claim();
+    if (current->of == PAGE) begin_page();
 }
 
 static bool within(const void *p, const void *object, size_t size) {
@@ -664,10 +638,8 @@ static bool within(const void *p, const void *object, size_t size) {
 /* Resolved at the first access: a process has one copy of each. */
 static bool is_shared(const void *p) {
     return within(p, &flake_i_process, sizeof flake_i_process) || within(p, pages, sizeof pages) ||
-           within(p, &sno_i_partitions, sizeof sno_i_partitions) ||
-           within(p, &a_family, sizeof a_family) ||
-           within(p, &sno_i_default, sizeof sno_i_default) ||
-           within(p, &flake_i_default, sizeof flake_i_default);
+           within(p, &sno_i_partitions, sizeof sno_i_partitions) || within(p, &a_family, sizeof a_family) ||
+           within(p, &sno_i_default, sizeof sno_i_default) || within(p, &flake_i_default, sizeof flake_i_default);
 }
 
 /* Statistics, and a generator that no other thread has yet. */
@@ -678,12 +650,12 @@ static bool is_plain(const void *p) {
         const flake_i_engine *const of = nth_engine(n);
         if (p == &of->batches || p == &of->waits || p == &of->clock_backwards) return true;
         if (p == &of->is_closed || p == &of->first_limit) return true; /* these never change here */
-        if (p == &of->fast_until || p == &of->ticks_per_window) return !now->fast;
+        if (p == &of->fast_until || p == &of->ticks_per_window) return !current->fast;
     }
     if (within(p, &flake_i_counter, sizeof flake_i_counter)) return true; /* its rate never changes here */
     if (within(p, split.map, sizeof split.map)) return true;
     if (p == &e->rebased || p == &lanes[1].engine.rebased) return !calls_any('S');
-    if (now->of != PAGE) return false;
+    if (current->of != PAGE) return false;
     const bool of_uuids = calls_any('U');
     if (of_uuids && !calls_any('b') && /* page_salt is about these */
         within(p, &flake_i_default.low, offsetof(struct flake_i_default, begun) - 8))
@@ -693,54 +665,49 @@ static bool is_plain(const void *p) {
         if (p == &of->ticks_per_window || p == &of->fast_until) return true;
     }
     const orders_location *found = &orders_at[of_uuids ? 3 : 2]; /* the generator's pointer */
-    const bool is_page = within(p, pages, sizeof pages) && flake_i_process.page &&
-                         !within(p, flake_i_process.page, PAGE_BYTES);
-    const bool is_place = of_uuids
-                              ? within(p, flake_i_default.places, sizeof flake_i_default.places)
-                              : within(p, sno_i_default.places, sizeof sno_i_default.places);
+    const bool is_page =
+        within(p, pages, sizeof pages) && flake_i_process.page && !within(p, flake_i_process.page, PAGE_BYTES);
+    const bool is_place = of_uuids ? within(p, flake_i_default.places, sizeof flake_i_default.places)
+                                   : within(p, sno_i_default.places, sizeof sno_i_default.places);
     if ((!calls_any('g') && !of_uuids) || (!is_page && !is_place)) return false;
     for (unsigned i = 0; i < found->n; i++)
         if (found->message[i].value && within(p, (const void *)(uintptr_t)found->message[i].value,
-                                              of_uuids ? sizeof(struct flake_i_uuids)
-                                                       : sizeof(flake_i_engine)))
+                                              of_uuids ? sizeof(struct flake_i_uuids) : sizeof(flake_i_engine)))
             return false;
     return true;
 }
 
 static uint64_t digest(unsigned i) {
     uint64_t hash = 7, sum = 0;
-    if (i < orders_now.s->threads) {
+    if (i < FIBERS) {
         for (const char *c = kept.thread[i].loads; *c; c++) hash = hash_mix(hash, (uint64_t)*c);
         for (unsigned n = 0; n < engines(); n++) {
             hash = hash_mix(hash, kept.thread[i].of[n].word);
             for (unsigned k = 0; k < 2; k++) hash = hash_mix(hash, kept.thread[i].of[n].used[k]);
         }
-        if (now->of == LANES) hash = hash_mix(hash, split.map[i]); /* the thread's own slot */
+        if (current->of == LANES) hash = hash_mix(hash, split.map[i]); /* the thread's own slot */
         return hash_mix(hash, (uint64_t)kept.pending[i]);
     }
-    for (unsigned k = 0; k < kept.n; k++)
-        sum += hash_mix(hash, kept.drawn[k]); /* any thread's */
+    for (unsigned k = 0; k < kept.n; k++) sum += hash_mix(hash, kept.drawn[k]); /* any thread's */
     hash = hash_mix(hash_mix(hash, sum), kept.popped);
     hash = hash_mix(hash_mix(hash, (uint64_t)kept.latest), kept.is_closed);
     hash = hash_mix(hash_mix(hash, kept.salt.low), kept.salt.high);
-    if (now->of == CLAIM) {
+    if (current->of == CLAIM) {
         hash = hash_mix(hash_mix(hash, ids.claim.own.number), (uint64_t)ids.claim.own.written_ns);
         hash = hash_mix(hash_mix(hash, ids.claim.self_address), (uint64_t)ids.claim.file.fd);
         for (uint64_t k = 0; k < 2; k++)
-            hash = hash_mix(hash, flake_i_fnv(file_bytes + flake_i_record_at(k), FLAKE_I_RECORD));
+            hash = hash_mix(hash, flake_i_fnv(the_file.bytes + flake_i_record_at(k), FLAKE_I_RECORD));
     }
-    if (now->of == RING)
-        for (unsigned k = 0; k < now->cap; k++) hash = hash_mix(hash, slots[k].note.waiting);
+    if (current->of == RING)
+        for (unsigned k = 0; k < current->cap; k++) hash = hash_mix(hash, slots[k].note.waiting);
     return hash;
 }
 
 static void show(unsigned i, uint64_t value, char *out, size_t size) {
     unsigned n, part;
-    if (!i || (now->of == CLAIM && value >> 48))
-        (void)snprintf(out, size, "%" PRId64, units((int64_t)value));
+    if (!i || (current->of == CLAIM && value >> 48)) (void)snprintf(out, size, "%" PRId64, units((int64_t)value));
     else if (is_of_engine(i, &n, &part) && part == WORD)
-        (void)snprintf(out, size, "%" PRIu64 "%c+%" PRIu64, time_of(value), "AB"[tick_of(value)],
-                       count_of(value));
+        (void)snprintf(out, size, "%" PRIu64 "%c+%" PRIu64, time_of(value), "AB"[tick_of(value)], count_of(value));
     else if (is_at.overflow && i == is_at.overflow)
         (void)snprintf(out, size, "%" PRIu64 "ms:%" PRIx64, value >> 24, value & FLAKE_I_NOTED_MAX);
     else (void)snprintf(out, size, "%" PRIu64, value);
@@ -753,36 +720,35 @@ static bool came_up; /* the result that a litmus test looks for */
 static void ended_litmus(void) {
     char end[FIBERS * 8 + 4] = "";
     size_t n = 0;
-    for (unsigned i = 0; i < orders_now.s->threads; i++)
+    for (unsigned i = 0; i < run_now.s->threads; i++)
         for (const char *c = kept.thread[i].loads; *c; c++) end[n++] = *c;
     end[n++] = ':';
     for (unsigned i = 0; i < 2; i++) {
         const orders_location *l = &orders_at[is_at.litmus + i];
         end[n++] = (char)('0' + l->message[l->n - 1].value);
     }
-    bool same = n == strlen(now->seen);
-    for (size_t i = 0; same && i < n; i++) same = now->seen[i] == '.' || end[i] == now->seen[i];
+    bool same = n == strlen(current->seen);
+    for (size_t i = 0; same && i < n; i++) same = current->seen[i] == '.' || end[i] == current->seen[i];
     came_up |= same;
-    if (same && !now->seldom) orders_fail("%s occurred", end);
+    if (same && !current->seldom) fail("%s occurred", end);
 }
 
 static void ended(void) {
-    if (now->of == LITMUS) ended_litmus();
-    for (unsigned n = 0; n < engines() && now->of != SHARD; n++) {
+    if (current->of == LITMUS) ended_litmus();
+    for (unsigned n = 0; n < engines() && current->of != SHARD; n++) {
         const orders_location *word = location_of(n, WORD), *drifts = location_of(n, DRIFTS);
         const orders_message *last = &word->message[word->n - 1];
         uint64_t counted = drifts->message[drifts->n - 1].value; /* the last may be missing */
         counted += (counted & 1) != tick_of(last->value);
         if (counted != last->fact[CHANGES])
-            orders_fail("drifts is %" PRIu64 " after %" PRIu64 " changes", counted,
-                        last->fact[CHANGES]);
+            fail("drifts is %" PRIu64 " after %" PRIu64 " changes", counted, last->fact[CHANGES]);
     }
-    if (now->of == CLAIM && kept.latest) {
+    if (current->of == CLAIM && kept.latest) {
         const orders_location *disk = &orders_at[is_at.disk];
         const int64_t said = (int64_t)disk->message[disk->n - 1].value;
         if (kept.latest > said)
-            orders_fail("%" PRId64 " was admitted, but the next holder begins after %" PRId64,
-                        units(kept.latest), units(said));
+            fail("%" PRId64 " was admitted, but the next holder begins after %" PRId64, units(kept.latest),
+                 units(said));
     }
 }
 
@@ -812,8 +778,7 @@ static const char *next_label(const char *c, size_t *n) {
 
 static unsigned label_of(const char *name, size_t n) {
     unsigned i = 0;
-    while (i < n_labels && (strlen(labels[i].name) != n || strncmp(labels[i].name, name, n) != 0))
-        i++;
+    while (i < n_labels && (strlen(labels[i].name) != n || strncmp(labels[i].name, name, n) != 0)) i++;
     if (i < n_labels) return i;
     if (n_labels == LABELS) exit(2);
     (void)snprintf(labels[i].name, sizeof labels[i].name, "%.*s", (int)n, name);
@@ -835,8 +800,7 @@ static uint8_t loses(const char *label) {
 static uint8_t orders_in(const char *line) {
     const bool both = strstr(line, "acq_rel") != NULL;
     return (uint8_t)((both || strstr(line, "acquire") ? ORDERS_A : 0) |
-                     (both || strstr(line, "release") ? ORDERS_R : 0) |
-                     (strstr(line, "seq_cst") ? ORDERS_S : 0));
+                     (both || strstr(line, "release") ? ORDERS_R : 0) | (strstr(line, "seq_cst") ? ORDERS_S : 0));
 }
 
 static bool is_comment(const char *line) {
@@ -858,8 +822,7 @@ static void scan(const char *path, int offset) {
         size_t length;
         const char *c = next_label(line, &length);
         if (!strncmp(line, " *     ", 7) && c == line + 7) /* a row of the table */
-            for (; length; c = next_label(c + length, &length))
-                labels[label_of(c, length)].in_table = true;
+            for (; length; c = next_label(c + length, &length)) labels[label_of(c, length)].in_table = true;
         if (is_access(line) || (access && n > access + 2)) {
             if (orders & ~labelled) {
                 printf("FAIL %s:%d: an order without a label\n", path, access);
@@ -884,58 +847,50 @@ static void scan(const char *path, int offset) {
 
 static bool reached[SCENARIOS][ORDERS_LINES];
 static unsigned long size_of[SCENARIOS]; /* executions; 0: not explored */
-static orders_setup setup_of(const scenario *s) {
-    orders_setup setup;
-    memset(&setup, 0, sizeof setup);
-    now = s;
-    for (; setup.threads < FIBERS && s->calls[setup.threads]; setup.threads++) {
-        unsigned like = 0;
-        while (strcmp(s->calls[like], s->calls[setup.threads]) != 0) like++;
-        setup.role[setup.threads] = s->of >= ENGINE && s->of != LANES ? like : setup.threads;
-    }
-    setup.samples = s->samples;
-    return setup;
+static const char *name_of_scenario(unsigned i) { return i < SCENARIOS ? scenarios[i].name : NULL; }
+
+static setup setup_of(unsigned i) {
+    current = &scenarios[i];
+    setup s = setup_for(current->calls, current->of < ENGINE || current->of == LANES);
+    s.samples = current->samples;
+    return s;
 }
 
 /* The search without pruning reaches as many states. */
-static bool prunes_rightly(const orders_setup *setup, const orders_result *pruned) {
-    orders_setup all = *setup;
+static bool prunes_rightly(const setup *s, const result *pruned) {
+    setup all = *s;
     all.every = true;
-    const orders_result r = orders_explore(&all);
+    const clock_t begun = clock();
+    const result r = search_all(&all);
     const bool same = !r.failed && r.ends == pruned->ends;
-    printf("%-4s %-16s %8lu executions %6lu ends %6lu cut, without pruning\n", same ? "ok" : "FAIL",
-           "", r.executions, r.ends, r.cuts);
+    print_result(same ? "ok" : "FAIL", "  without pruning", &r, begun);
     return same;
 }
 
-/* Explores it; false: a result is unexpected. */
-static bool passes(unsigned i, const orders_setup *setup) {
-    const scenario *s = &scenarios[i];
+static bool passes(unsigned i, const setup *given) {
+    const scenario *const s = &scenarios[i];
     const clock_t begun = clock();
     came_up = false;
     memset(orders_reached, 0, sizeof orders_reached);
-    const orders_result r = orders_explore(setup);
-    const bool well =
-        !r.failed && came_up == s->seldom && (r.finished || s->samples) && (r.ends || s->samples);
+    result r = search_all(given);
+    const bool well = !r.failed && came_up == s->seldom && (s->samples || (r.finished && r.ends));
     memcpy(reached[i], orders_reached, sizeof reached[i]);
     size_of[i] = r.executions;
-    printf("%-4s %-16s %8lu executions %6lu ends %6lu cut %8lu states %6.2f s%s\n",
-           well ? "ok" : "FAIL", s->name, r.executions, r.ends, r.cuts, r.states,
-           (double)(clock() - begun) / CLOCKS_PER_SEC, s->samples ? "  sampled" : "");
+    print_result(!well ? "FAIL" : s->samples ? "some" : "ok", s->name, &r, begun);
     if (!well) printf("     %s%s\n", s->shows, r.failed ? "" : ": the expected result never occurred");
     if (r.failed) {
-        const orders_result simple = orders_simplest(setup, &r);
-        printf("     %s\n     --replay %s %s\n", r.message, simple.choices, s->name);
+        simplify(given, &r);
+        printf("     %s\n     --replay %s %s\n", r.message, r.choices, s->name);
     }
     (void)fflush(stdout);
-    return well && ((!s->every && s->of != LITMUS) || prunes_rightly(setup, &r));
+    return well && ((!s->every && s->of != LITMUS) || prunes_rightly(given, &r));
 }
 
 enum { MOST_WEAKENED = 200000 }; /* executions of a scenario */
 
 /* Whether some scenario breaks a rule with the currently weakened orders; the cheapest run first.
  * The scenario and its result are left in *by, *r. */
-static bool is_caught(const scenario **by, orders_result *r, unsigned long *executions) {
+static bool is_caught(const scenario **by, result *r, unsigned long *executions) {
     bool tried[SCENARIOS] = {false};
     *executions = 0;
     for (;;) {
@@ -949,18 +904,12 @@ static bool is_caught(const scenario **by, orders_result *r, unsigned long *exec
         if (least == SCENARIOS) return false;
         tried[least] = true;
         *by = &scenarios[least];
-        orders_setup setup = setup_of(*by);
-        setup.most = MOST_WEAKENED;
-        *r = orders_explore(&setup);
+        setup s = setup_of(least);
+        s.most_executions = MOST_WEAKENED;
+        *r = search_all(&s);
         *executions += r->executions;
         if (r->failed) return true;
     }
-}
-
-static int passed, failed;
-static const char *count(bool well) {
-    *(well ? &passed : &failed) += 1;
-    return well ? "ok  " : "FAIL";
 }
 
 enum { EVERY_ACCESS = MARKS };
@@ -968,21 +917,19 @@ enum { EVERY_ACCESS = MARKS };
 /* Weakens a label at all its accesses, or at one mark: which scenario detects it. */
 static void run_label(unsigned k, unsigned only) {
     const scenario *by = NULL;
-    orders_result r;
+    result r;
     unsigned long executions;
     char at[24] = "";
     for (unsigned i = 0; i < n_marks; i++) {
         if (marks[i].label != k || (only != EVERY_ACCESS && i != only)) continue;
-        for (int n = marks[i].first; n <= marks[i].last; n++)
-            orders_weakened[n] |= loses(labels[k].name);
+        for (int n = marks[i].first; n <= marks[i].last; n++) orders_weakened[n] |= loses(labels[k].name);
         if (i == only)
             (void)snprintf(at, sizeof at, "%s:%d", marks[i].last < ORDERS_FLAKE ? "sno.h" : "flake.h",
                            marks[i].first % ORDERS_FLAKE);
     }
     const bool caught = is_caught(&by, &r, &executions);
-    printf("%s %-10s %-12s  %7lu executions  %-16s %s\n", count(caught), labels[k].name,
-           *at ? at : "everywhere", executions, caught ? by->name : "",
-           caught ? r.message : "and no scenario detects it");
+    printf("%s %-10s %-12s  %7lu executions  %-16s %s\n", count(caught), labels[k].name, *at ? at : "everywhere",
+           executions, caught ? by->name : "", caught ? r.message : "and no scenario detects it");
     (void)fflush(stdout);
     memset(orders_weakened, 0, sizeof orders_weakened);
 }
@@ -997,25 +944,11 @@ static void run_labels(void) {
         for (unsigned i = 0; i < n_marks && accesses > 1; i++)
             if (marks[i].label == k) run_label(k, i);
     }
+    printf("%s %u orders without a label\n", count(!unlabelled), unlabelled);
 }
 
 int main(int argc, char **argv) {
-    const bool replays = argc == 4 && !strcmp(argv[1], "--replay");
     scan("sno.h", 0);
     scan("flake.h", ORDERS_FLAKE);
-    for (unsigned i = 0; i < SCENARIOS; i++) {
-        const char *const name = scenarios[i].name;
-        bool wanted = argc == 1 || (replays && !strcmp(name, argv[3]));
-        for (int a = 1; a < argc && !replays; a++) wanted |= strstr(name, argv[a]) != NULL;
-        if (!wanted) continue;
-        const orders_setup setup = setup_of(&scenarios[i]);
-        if (replays) return orders_replay(&setup, argv[2]);
-        (void)count(passes(i, &setup));
-    }
-    if (argc == 1) {
-        run_labels();
-        printf("%s %u orders without a label\n", count(!unlabelled), unlabelled);
-    }
-    printf("%d passed, %d failed\n", passed, failed);
-    return failed != 0 || passed == 0;
+    return explorer_main(argc, argv, run_labels);
 }

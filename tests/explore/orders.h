@@ -1,54 +1,45 @@
 /* SPDX-License-Identifier: MIT
  *
- * The explorer of memory orders: runs up to four virtual threads through a header in every execution that
- * C11's memory model allows, and stops at the first that breaks a rule. (explore.h runs longer schedules,
- * with sequential consistency.)
+ * The steps of explore_orders.c's executions: it replaces the header's atomics, clock, sleep and relax hint.
  *
- * THE RULES   RC11 without fences: C11 and C++20, except that no value is read before it is written, which
- * follows from making an execution step by step.
+ * THE RULES   RC11 without fences: C11 and C++20, except that no value is read before it is written, which follows from
+ *             making an execution step by step.
  *
  *   location    holds the messages written to it, in modification order
- *   view        for each location the oldest message that may still be read. Each thread has one; a reader
- *               that acquires joins the message's view into its own
+ *   view        for each location the oldest message that may still be read. Each thread has one; a reader that
+ *               acquires joins the message's view into its own
  *   load        of any message from the thread's view on, which moves the view up to it
- *   store       to any position after the thread's view, but never between an RMW and the message that it
- *               read. It carries the thread's view if it releases, else none
- *   RMW         reads any message from the view on that no other RMW has read, and is stored right after
- *               it. It carries that message's view, joined with the thread's if it releases
+ *   store       to any position after the thread's view, but never between an RMW and the message that it read. It
+ *               carries the thread's view if it releases, else none
+ *   RMW         reads any message from the view on that no other RMW has read, and is stored right after it. It carries
+ *               that message's view, joined with the thread's if it releases
  *   CAS         on failure a load, in its failure order, of a message with another value
  *   seq_cst     acquires and releases, and RC11's order of such accesses (psc, as in C++20) has no cycle
- *   plain data  is touched where a location says so (`guards`, `carries`): touches are messages that no
- *               thread reads, and a thread that touches without knowing the last one has a data race
- *   clock       location 0. Its messages, the script, exist from the start: a reading may be as old as the
- *               thread's view allows. A sleep advances that by one; after the script's end the execution is
- *               cut
+ *   plain data  is touched where a location says so (`guards`, `carries`): touches are messages that no thread reads,
+ *               and a thread that touches without knowing the last one has a data race
+ *   clock       location 0. Its messages, the script, exist from the start: a reading may be as old as the thread's
+ *               view allows. A sleep advances that by one; after the script's end the execution is cut
  *
- * LEFT OUT   fences and consume (the headers have none), a weak CAS, load buffering, accesses of several
- * sizes, a signal handler's view of its own thread, forks.
+ * LEFT OUT    fences and consume (the headers have none), a weak CAS, load buffering, accesses of several sizes, a
+ *             signal handler's view of its own thread, forks.
  *
- * THE SEARCH   depth first, each execution from the start. A load changes nothing that other threads see,
- * and no message disappears; so a thread yields only after its writes. An execution ends at a state visited
- * before. A state is the messages that some thread may still read, counted from the oldest such, and each
- * thread's view and what its accesses have returned since it last forgot. `every` switches that off. With
- * `samples` that many executions choose at random.
+ * THE SEARCH  chooses a thread, and the message that a load reads or after which a store goes. A load changes nothing
+ *             that other threads see, and no message disappears; so a thread yields only after its writes. A state is
+ *             the messages that some thread may still read, counted from the oldest such, and each thread's view and
+ *             history.
  */
 #ifndef ORDERS_H
 #define ORDERS_H
 
-#include <inttypes.h>
-#include <stdarg.h>
-
-#include "fibers.h"
+#include "explorer.h"
 
 enum {
     ORDERS_LOCATIONS = 32,
     ORDERS_MESSAGES = 48,
     ORDERS_FACTS = 4,
-    ORDERS_CHOICES = 4000,
     ORDERS_STEPS = 800,
     ORDERS_TOTAL = 64, /* accesses with seq_cst in an execution */
     ORDERS_LINES = 1 << 15,
-    ORDERS_NOBODY = FIBERS,
     ORDERS_NONE = UINT8_MAX,
     ORDERS_MANY = UINT8_MAX - 1
 };
@@ -89,49 +80,19 @@ typedef struct orders_location {
     orders_message message[ORDERS_MESSAGES];
 } orders_location;
 
-typedef struct orders_setup {
-    unsigned threads;
-    unsigned role[FIBERS]; /* threads of one role are interchangeable */
-    unsigned long samples; /* 0: all */
-    unsigned long most;    /* executions, then the search gives up; 0: any number */
-    bool every;
-} orders_setup;
-
-/* The explorer's callbacks: sets everything shared to the start, with its locations; what thread i
- * does; all have returned; a message of location i was read, or is new. The last three may fail. */
-static void reset(void), thread(unsigned i), ended(void);
+/* A message of location i was read, or is new; both may fail. */
 static void saw(unsigned i, const orders_message *), wrote(unsigned i, unsigned message);
-/* A hash of the rules' data that others have written plainly: thread i's, or no thread's */
+/* A hash of the rules' data that others have written plainly: thread i's, or no thread's (i == FIBERS) */
 static uint64_t digest(unsigned i);
 /* The address is a location from the first access on; or no thread acts on it yet, or ever */
 static bool is_shared(const void *), is_plain(const void *);
 static void show(unsigned i, uint64_t value, char *out, size_t size);
 
-typedef struct orders_result {
-    bool failed, finished;
-    char message[160], choices[ORDERS_CHOICES + 1];
-    unsigned long executions, ends, cuts, states;
-} orders_result;
-
-typedef struct orders_thread {
-    fiber_context fiber;
-    bool done;
+static struct orders_thread {
     orders_view view;
-    uint64_t history; /* hash of what its accesses have returned since it last forgot */
     /* Of `strong`: where this thread has made an access since. ORDERS_NONE: nowhere; ORDERS_MANY */
     uint8_t through[ORDERS_TOTAL];
-} orders_thread;
-
-/* The current execution. */
-static struct {
-    const orders_setup *s;
-    orders_thread thread[FIBERS];
-    fiber_context scheduler;
-    unsigned me, last; /* the running thread; the one before */
-    bool failed, cut, merged, trace;
-    char why[160];
-    unsigned steps, depth, switches;
-} orders_now = {.me = ORDERS_NOBODY};
+} orders_thread[FIBERS];
 
 /* Accesses with seq_cst, in the order in which they were made. */
 static struct {
@@ -146,61 +107,21 @@ static struct {
 static orders_location orders_at[ORDERS_LOCATIONS];
 static unsigned orders_n; /* locations */
 
-/* The search. */
-static struct {
-    struct {
-        uint16_t n, pick;
-    } path[ORDERS_CHOICES];
-    unsigned length;
-    int most_switches; /* of threads that could have continued; -1: any number */
-    uint64_t random;
-} orders_search = {.most_switches = -1};
-
 static uint8_t orders_weakened[ORDERS_LINES]; /* what the order on a line loses */
 static bool orders_reached[ORDERS_LINES];     /* lines with an access that was made */
 
-// >>execution
+static inline struct orders_thread *orders_me(void) { return &orders_thread[run_now.me]; }
 
-static inline void orders_give_way(void) {
-    fiber_go(&orders_now.thread[orders_now.me].fiber, &orders_now.scheduler);
+static void begin_run(void) {
+    orders_n = 0;
+    memset(&orders_total, 0, sizeof orders_total);
+    memset(orders_thread, 0, sizeof orders_thread);
+    for (unsigned k = 0; k < FIBERS; k++) memset(orders_thread[k].through, ORDERS_NONE, ORDERS_TOTAL);
 }
 
-static inline orders_thread *orders_me(void) { return &orders_now.thread[orders_now.me]; }
-
-__attribute__((format(printf, 1, 2))) static inline void orders_say(const char *format, ...) {
-    va_list args;
-    if (!orders_now.trace) return;
-    va_start(args, format);
-    printf("      %c  ", "abcd "[orders_now.me]);
-    (void)vprintf(format, args);
-    (void)putchar('\n');
-    va_end(args);
-}
-
-/* Reports a broken rule. From a thread it does not return. */
-__attribute__((format(printf, 1, 2))) static inline void orders_fail(const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    if (!orders_now.failed) (void)vsnprintf(orders_now.why, sizeof orders_now.why, format, args);
-    va_end(args);
-    orders_now.failed = true;
-    while (orders_now.me != ORDERS_NOBODY) orders_give_way();
-}
-
-/* One of n alternatives, of which the first `most` are explored. */
-static inline unsigned orders_choose(unsigned n, unsigned most) {
-    if (n < 2) return 0;
-    if (orders_now.depth == ORDERS_CHOICES) orders_fail("too many choices");
-    if (orders_now.depth == orders_search.length) {
-        uint64_t *r = &orders_search.random;
-        *r = *r * 6364136223846793005u + 1442695040888963407u;
-        orders_search.path[orders_search.length].n = (uint16_t)most;
-        orders_search.path[orders_search.length++].pick =
-            (uint16_t)(orders_now.s->samples ? (*r >> 33) % most : 0);
-    } else if (orders_search.path[orders_now.depth].n != most && !orders_now.trace)
-        orders_fail("the same choices lead elsewhere: reset misses something");
-    return orders_search.path[orders_now.depth++].pick;
-}
+static bool is_awake(unsigned i) { return (void)i, true; }
+static unsigned next_steps(uint8_t who[FIBERS + 1]) { return awake_threads(who); }
+static void step_clock(void) {}
 
 // >>states
 
@@ -227,8 +148,7 @@ static inline uint64_t orders_mix_total(uint64_t hash, const unsigned *base) {
     for (unsigned i = 0; i < orders_total.n; i++) {
         const unsigned at = orders_total.access[i].at;
         const uint8_t read = orders_total.access[i].read, wrote = orders_total.access[i].wrote;
-        uint64_t own = hash_mix(orders_total.access[i].name,
-                                orders_names(orders_behind(orders_total.access[i].later)));
+        uint64_t own = hash_mix(orders_total.access[i].name, orders_names(orders_behind(orders_total.access[i].later)));
         own = hash_mix(own, read == ORDERS_NONE || read < base[at] ? 0 : read - base[at] + 1);
         own = hash_mix(own, wrote == ORDERS_NONE ? 0 : wrote < base[at] ? 1 : wrote - base[at] + 2);
         sum += own;
@@ -246,8 +166,8 @@ static inline uint64_t orders_mix_view(uint64_t hash, const orders_view *v, cons
     return hash_mix(hash, word);
 }
 
-static inline uint64_t orders_mix_location(uint64_t hash, const orders_location *l,
-                                           const unsigned *base, unsigned from) {
+static inline uint64_t orders_mix_location(uint64_t hash, const orders_location *l, const unsigned *base,
+                                           unsigned from) {
     hash = hash_mix(hash_mix(hash, (uint64_t)(uintptr_t)l->at), l->n - from);
     for (unsigned p = from; p < l->n; p++) {
         const orders_message *m = &l->message[p];
@@ -259,65 +179,45 @@ static inline uint64_t orders_mix_location(uint64_t hash, const orders_location 
     return hash;
 }
 
-static inline uint64_t orders_state(void) {
-    const orders_setup *s = orders_now.s;
-    const bool bounded = orders_search.most_switches >= 0;
+static uint64_t state_now(void) {
+    const unsigned threads = run_now.s->threads;
+    const bool bounded = run_now.s->bound != ANY;
     unsigned base[ORDERS_LOCATIONS]; /* no thread can read older ones */
-    uint64_t part[FIBERS], hash = digest(s->threads);
+    uint64_t part[FIBERS], hash = digest(FIBERS);
     for (unsigned i = 0; i < orders_n; i++) {
         base[i] = orders_at[i].n - 1;
-        for (unsigned k = 0; k < s->threads; k++) {
-            const orders_thread *t = &orders_now.thread[k];
-            if (!t->done && t->view.of[i] < base[i]) base[i] = t->view.of[i];
-        }
+        for (unsigned k = 0; k < threads; k++)
+            if (!run_now.thread[k].done && orders_thread[k].view.of[i] < base[i]) base[i] = orders_thread[k].view.of[i];
     }
-    for (unsigned i = 1; i < orders_n; i++)
-        hash = orders_mix_location(hash, &orders_at[i], base, base[i]);
+    for (unsigned i = 1; i < orders_n; i++) hash = orders_mix_location(hash, &orders_at[i], base, base[i]);
     hash = hash_mix(hash, base[0]);
     if (orders_total.n) hash = orders_mix_total(hash, base);
-    for (unsigned k = 0; k < s->threads; k++) {
-        const orders_thread *t = &orders_now.thread[k];
-        uint64_t own = hash_mix(hash_mix(s->role[k], t->done), digest(k)), through = 0;
-        own = hash_mix(own, (k == orders_now.me) + 2u * (bounded && k == orders_now.last));
-        if (!t->done) {
-            own = orders_mix_view(hash_mix(own, t->history), &t->view, base);
-            for (unsigned a = 0; a < orders_total.n; a++)
-                if (t->through[a] != ORDERS_NONE)
-                    through += hash_mix(orders_total.access[a].name, t->through[a]);
-            own = hash_mix(own, through);
-        }
-        unsigned to = k; /* sorted: threads of one role are interchangeable */
-        for (; to && part[to - 1] > own; to--) part[to] = part[to - 1];
-        part[to] = own;
+    for (unsigned k = 0; k < threads; k++) {
+        const bool done = run_now.thread[k].done;
+        uint64_t through = 0;
+        part[k] = hash_mix(hash_mix(run_now.s->role[k], done), digest(k));
+        part[k] = hash_mix(part[k], (k == run_now.me) + 2u * (bounded && k == run_now.last));
+        if (done) continue;
+        part[k] = orders_mix_view(hash_mix(part[k], run_now.thread[k].history), &orders_thread[k].view, base);
+        for (unsigned a = 0; a < orders_total.n; a++)
+            if (orders_thread[k].through[a] != ORDERS_NONE)
+                through += hash_mix(orders_total.access[a].name, orders_thread[k].through[a]);
+        part[k] = hash_mix(part[k], through);
     }
-    for (unsigned k = 0; k < s->threads; k++) hash = hash_mix(hash, part[k]);
-    if (bounded) hash = hash_mix(hash, orders_now.switches);
-    return hash ? hash : 1;
-}
-
-/* Whether all continuations are known already. */
-static inline bool orders_is_known(void) {
-    return orders_now.depth == orders_search.length && !orders_now.s->every &&
-           !orders_now.s->samples && !states_add(orders_state());
+    if (bounded) hash = hash_mix(hash, (uint64_t)run_now.preempted);
+    return mix_threads(hash, part);
 }
 
 /* The thread forgets what its accesses have returned, except `value`. */
-static inline void orders_forget(uint64_t value) {
-    orders_me()->history = hash_mix(0, value);
-    orders_now.merged = orders_is_known();
-    if (orders_now.merged) orders_give_way();
-}
-
-/* The thread keeps that, and adds `value`: plain data that others write. */
-static inline void orders_learn(uint64_t value) {
-    orders_me()->history = hash_mix(orders_me()->history, value);
+static inline void forget(uint64_t value) {
+    run_now.thread[run_now.me].history = hash_mix(0, value);
+    if (is_known()) give_way();
 }
 
 // >>accesses
 
 /* A location with one message, its current value; at NULL with `value`. */
-static inline unsigned orders_locate(const void *at, size_t size, uint64_t value,
-                                     const char *name) {
+static inline unsigned orders_locate(const void *at, size_t size, uint64_t value, const char *name) {
     orders_location *l = &orders_at[orders_n];
     if (orders_n == ORDERS_LOCATIONS) {
         (void)fprintf(stderr, "too many locations\n");
@@ -332,21 +232,15 @@ static inline unsigned orders_locate(const void *at, size_t size, uint64_t value
     return orders_n++;
 }
 
-static inline void orders_trace(const char *verb, unsigned i, unsigned p, unsigned order, int line,
-                                const char *arrow, uint64_t left) {
-    static const char *const names[] = {"relaxed", "acquire", "release", "acq_rel",
-                                        "",        "",        "",        "seq_cst"};
+static inline void orders_trace(const char *verb, unsigned i, unsigned p, unsigned order, int line, const char *arrow,
+                                uint64_t left) {
+    static const char *const names[] = {"relaxed", "acquire", "release", "acq_rel", "", "", "", "seq_cst"};
     char first[48], second[48] = "";
-    if (!orders_now.trace) return;
+    if (!run_now.trace) return;
     show(i, *verb == 's' ? left : orders_at[i].message[p].value, first, sizeof first);
     if (!strcmp(arrow, " -> ")) show(i, left, second, sizeof second);
-    orders_say("%5d  %-5s %-10s %-8s %s%s%s%s", line & (ORDERS_LINES / 2 - 1), verb,
-               orders_at[i].name, names[order & 7], first, arrow, second,
-               *verb != 's' && p + 1 < orders_at[i].n ? "   (there are newer)" : "");
-}
-
-static inline void orders_begin(void) {
-    if (++orders_now.steps == ORDERS_STEPS) orders_fail("no end after %d steps", ORDERS_STEPS);
+    say("%5d  %-5s %-10s %-8s %s%s%s%s", line & (ORDERS_LINES / 2 - 1), verb, orders_at[i].name, names[order & 7],
+        first, arrow, second, *verb != 's' && p + 1 < orders_at[i].n ? "   (there are newer)" : "");
 }
 
 static inline void orders_join(orders_view *to, const orders_view *from) {
@@ -374,14 +268,13 @@ static inline uint64_t orders_later(unsigned i, unsigned read, unsigned wrote) {
 /* As RC11 defines it: what is sequenced before it; what happened before it with an access elsewhere at
  * either end; what happened before it at the same location, by what it acquires, too; modification order. */
 static inline uint64_t orders_earlier(unsigned i, unsigned wrote, uint64_t acquired) {
-    const orders_thread *t = orders_me();
+    const struct orders_thread *t = orders_me();
     uint64_t set = 0;
     for (unsigned k = 0; k < orders_total.n; k++) {
         const uint64_t bit = (uint64_t)1 << k;
         const uint8_t w = orders_total.access[k].wrote, r = orders_total.access[k].read;
-        const bool is_own = (orders_total.access[k].name & 3) == orders_now.me;
-        const bool around =
-            t->view.strong & bit && t->through[k] != ORDERS_NONE && t->through[k] != i;
+        const bool is_own = (orders_total.access[k].name & 3) == run_now.me;
+        const bool around = t->view.strong & bit && t->through[k] != ORDERS_NONE && t->through[k] != i;
         if (is_own || around) set |= bit;
         if (orders_total.access[k].at != i) continue;
         if ((t->view.total | acquired) & bit) set |= bit;
@@ -393,13 +286,12 @@ static inline uint64_t orders_earlier(unsigned i, unsigned wrote, uint64_t acqui
 
 /* This thread has made an access to location i. */
 static inline void orders_passed(unsigned i) {
-    orders_thread *t = orders_me();
+    struct orders_thread *t = orders_me();
     for (unsigned k = 0; k < orders_total.n && i; k++) {
         const uint64_t bit = (uint64_t)1 << k;
         if (t->view.strong & bit && t->through[k] != i)
             t->through[k] = (uint8_t)(t->through[k] == ORDERS_NONE ? i : ORDERS_MANY);
-        if ((orders_total.access[k].name & 3) == orders_now.me && orders_total.access[k].at != i)
-            t->view.strong |= bit;
+        if ((orders_total.access[k].name & 3) == run_now.me && orders_total.access[k].at != i) t->view.strong |= bit;
     }
 }
 
@@ -410,58 +302,54 @@ static inline uint64_t orders_acquired(unsigned i, unsigned read) {
 /* Whether an access may read and write so. */
 static inline bool orders_fits(unsigned order, unsigned i, unsigned read, unsigned wrote) {
     if (!(order & ORDERS_S)) return true;
-    return !(orders_behind(orders_later(i, read, wrote)) &
-             orders_earlier(i, wrote, orders_acquired(i, read)));
+    return !(orders_behind(orders_later(i, read, wrote)) & orders_earlier(i, wrote, orders_acquired(i, read)));
 }
 
 /* Before its message exists, and before it has acquired anything. */
 static inline void orders_enter(unsigned order, unsigned i, unsigned read, unsigned wrote) {
     const unsigned k = orders_total.n;
     if (!(order & ORDERS_S)) return;
-    if (k == ORDERS_TOTAL) orders_fail("too many accesses with seq_cst");
-    const uint64_t later = orders_later(i, read, wrote),
-                   earlier = orders_earlier(i, wrote, orders_acquired(i, read));
+    if (k == ORDERS_TOTAL) fail("too many accesses with seq_cst");
+    const uint64_t later = orders_later(i, read, wrote), earlier = orders_earlier(i, wrote, orders_acquired(i, read));
     for (unsigned e = 0; e < k; e++)
         if (earlier >> e & 1) orders_total.access[e].later |= (uint64_t)1 << k;
     orders_total.access[k].at = (uint8_t)i;
     orders_total.access[k].read = (uint8_t)read;
     orders_total.access[k].wrote = ORDERS_NONE; /* put determines it */
-    orders_total.access[k].name = orders_now.me | ++orders_total.by[orders_now.me] << 2;
+    orders_total.access[k].name = run_now.me | ++orders_total.by[run_now.me] << 2;
     orders_total.access[k].later = later;
     orders_total.n++;
     orders_me()->view.total |= (uint64_t)1 << k;
 }
 
-static inline bool orders_knows(unsigned touches) {
-    return orders_me()->view.of[touches] + 1u == orders_at[touches].n;
-}
+static inline bool orders_knows(unsigned touches) { return orders_me()->view.of[touches] + 1u == orders_at[touches].n; }
 
 /* Plain data is written; `value` is for the rules. */
 static inline void orders_touch(unsigned touches, uint64_t value) {
     orders_location *l = &orders_at[touches];
-    if (l->n == ORDERS_MESSAGES) orders_fail("too many touches of %s", l->name);
+    if (l->n == ORDERS_MESSAGES) fail("too many touches of %s", l->name);
     memset(&l->message[l->n], 0, sizeof l->message[0]);
     l->message[l->n].value = value;
     orders_me()->view.of[touches] = (uint8_t)l->n++;
-    orders_learn(2);
+    learn(2);
 }
 
 /* A thread that continues holds what the location guards, or releases it. */
 static inline void orders_guarded(unsigned i) {
     const unsigned touches = orders_at[i].guards;
     if (!touches) return;
-    if (!orders_knows(touches)) orders_fail("a data race on %s", orders_at[touches].name);
+    if (!orders_knows(touches)) fail("a data race on %s", orders_at[touches].name);
     orders_touch(touches, 0);
 }
 
 static inline uint64_t orders_see(unsigned i, unsigned p, unsigned order) {
-    orders_thread *t = orders_me();
+    struct orders_thread *t = orders_me();
     const orders_location *l = &orders_at[i];
     const uint64_t value = l->message[p].value;
     t->view.of[i] = (uint8_t)p;
     if (order & ORDERS_A) orders_join(&t->view, &l->message[p].view);
     orders_passed(i);
-    orders_learn(value);
+    learn(value);
     saw(i, &l->message[p]);
     return value;
 }
@@ -469,7 +357,7 @@ static inline uint64_t orders_see(unsigned i, unsigned p, unsigned order) {
 /* Makes room for a message at p: later ones move by one. */
 static inline void orders_make_room(unsigned i, unsigned p) {
     orders_location *l = &orders_at[i];
-    if (l->n == ORDERS_MESSAGES) orders_fail("too many messages to %s", l->name);
+    if (l->n == ORDERS_MESSAGES) fail("too many messages to %s", l->name);
     if (p < l->n) {
         memmove(&l->message[p + 1], &l->message[p], (l->n - p) * sizeof l->message[0]);
         for (unsigned j = 0; j < orders_n; j++)
@@ -477,8 +365,8 @@ static inline void orders_make_room(unsigned i, unsigned p) {
                 uint8_t *at = &orders_at[j].message[q].view.of[i];
                 *at = (uint8_t)(*at + (*at >= p));
             }
-        for (unsigned k = 0; k < orders_now.s->threads; k++) {
-            uint8_t *at = &orders_now.thread[k].view.of[i];
+        for (unsigned k = 0; k < run_now.s->threads; k++) {
+            uint8_t *at = &orders_thread[k].view.of[i];
             *at = (uint8_t)(*at + (*at >= p));
         }
         for (unsigned k = 0; k < orders_total.n; k++) {
@@ -492,10 +380,9 @@ static inline void orders_make_room(unsigned i, unsigned p) {
 }
 
 /* A new message at p; `seen`: the message that an RMW has read. */
-static inline void orders_put(unsigned i, unsigned p, uint64_t value, const orders_message *seen,
-                              unsigned order) {
+static inline void orders_put(unsigned i, unsigned p, uint64_t value, const orders_message *seen, unsigned order) {
     orders_location *l = &orders_at[i];
-    orders_thread *t = orders_me();
+    struct orders_thread *t = orders_me();
     orders_message fresh;
     memset(&fresh, 0, sizeof fresh);
     orders_guarded(i);
@@ -510,22 +397,22 @@ static inline void orders_put(unsigned i, unsigned p, uint64_t value, const orde
     if (order & ORDERS_S) orders_total.access[orders_total.n - 1].wrote = (uint8_t)p;
     l->message[p] = fresh;
     wrote(i, p);
-    orders_give_way();
+    give_way();
 }
 
 /* The execution cannot continue: it does not exist. */
 static inline void orders_stuck(void) {
-    orders_now.merged = true;
-    orders_give_way();
+    run_now.merged = true;
+    give_way();
 }
 
 static inline uint64_t orders_load_at(unsigned i, unsigned order, int line) {
-    orders_begin();
+    count_step(ORDERS_STEPS);
     unsigned places[ORDERS_MESSAGES], n = 0;
     for (unsigned p = orders_at[i].n; p-- > orders_me()->view.of[i];)
         if (orders_fits(order, i, p, ORDERS_NONE)) places[n++] = p;
     if (!n) orders_stuck();
-    const unsigned p = places[orders_choose(n, n)];
+    const unsigned p = places[choose(n)];
     orders_trace("load", i, p, order, line, "", 0);
     orders_enter(order, i, p, ORDERS_NONE);
     return orders_see(i, p, order);
@@ -534,12 +421,11 @@ static inline uint64_t orders_load_at(unsigned i, unsigned order, int line) {
 static inline void orders_store_at(unsigned i, uint64_t value, unsigned order, int line) {
     unsigned places[ORDERS_MESSAGES + 1], n = 0;
     const orders_location *l = &orders_at[i];
-    orders_begin();
+    count_step(ORDERS_STEPS);
     for (unsigned p = l->n; p > orders_me()->view.of[i]; p--)
-        if ((p == l->n || !l->message[p].is_rmw) && orders_fits(order, i, ORDERS_NONE, p))
-            places[n++] = p;
+        if ((p == l->n || !l->message[p].is_rmw) && orders_fits(order, i, ORDERS_NONE, p)) places[n++] = p;
     if (!n) orders_stuck();
-    const unsigned p = places[orders_choose(n, n)];
+    const unsigned p = places[choose(n)];
     orders_trace("store", i, p, order, line, "", value);
     orders_enter(order, i, ORDERS_NONE, p);
     orders_passed(i);
@@ -547,28 +433,26 @@ static inline void orders_store_at(unsigned i, uint64_t value, unsigned order, i
 }
 
 /* With `add` it adds, else it compares with *expected and exchanges. */
-static inline bool orders_rmw_at(unsigned i, uint64_t *expected, uint64_t value, bool add,
-                                 unsigned success, unsigned failure, int line) {
+static inline bool orders_rmw_at(unsigned i, uint64_t *expected, uint64_t value, bool add, unsigned success,
+                                 unsigned failure, int line) {
     unsigned places[ORDERS_MESSAGES], n = 0;
-    const orders_thread *t = orders_me();
+    const struct orders_thread *t = orders_me();
     const orders_location *l = &orders_at[i];
-    orders_begin();
+    count_step(ORDERS_STEPS);
     for (unsigned p = l->n; p-- > t->view.of[i];) {
         const bool same = add || l->message[p].value == *expected;
         if (same && p + 1 < l->n && l->message[p + 1].is_rmw) continue; /* taken by another RMW */
-        if (same ? orders_fits(success, i, p, p + 1) : orders_fits(failure, i, p, ORDERS_NONE))
-            places[n++] = p;
+        if (same ? orders_fits(success, i, p, p + 1) : orders_fits(failure, i, p, ORDERS_NONE)) places[n++] = p;
     }
     if (!n) orders_stuck();
-    const unsigned p = places[orders_choose(n, n)];
+    const unsigned p = places[choose(n)];
     const orders_message seen = l->message[p];
     const bool fits = add || seen.value == *expected;
     if (add) value += seen.value;
-    orders_trace(add ? "add" : "cas", i, p, fits ? success : failure, line,
-                 fits ? " -> " : ", failed", value);
+    orders_trace(add ? "add" : "cas", i, p, fits ? success : failure, line, fits ? " -> " : ", failed", value);
     orders_enter(fits ? success : failure, i, p, fits ? p + 1 : ORDERS_NONE);
     *expected = orders_see(i, p, fits ? success : failure);
-    orders_learn(fits);
+    learn(fits);
     if (fits) orders_put(i, p + 1, value, &seen, success);
     return fits;
 }
@@ -582,18 +466,18 @@ static inline void orders_enter_object(const void *p) {
         if (!orders_at[i].carries) continue;
         for (unsigned q = orders_me()->view.of[orders_at[i].carries] + 1u; q < touches->n; q++)
             if ((uintptr_t)p - touches->message[q].value < orders_at[i].carried)
-                orders_fail("a data race on %s", touches->name);
+                fail("a data race on %s", touches->name);
     }
 }
 
 /* The location of p; -1: no thread acts on it, or no thread runs. */
 static inline int orders_find(const void *p, size_t size) {
-    if (orders_now.me == ORDERS_NOBODY) return -1;
+    if (run_now.me == NOBODY) return -1;
     orders_enter_object(p);
     for (unsigned i = 1; i < orders_n; i++)
         if (orders_at[i].at == p) return (int)i;
     if (fiber_has(p) || is_plain(p)) return -1;
-    if (!is_shared(p)) orders_fail("an access to something that is no location");
+    if (!is_shared(p)) fail("an access to something that is no location");
     return (int)orders_locate(p, size, 0, "other");
 }
 
@@ -606,8 +490,7 @@ static inline unsigned orders_order(unsigned order, int line) {
 
 static inline uint64_t orders_load(const void *p, size_t size, unsigned order, int line) {
     const int i = orders_find(p, size);
-    return i < 0 ? memory_peek(p, size)
-                 : orders_load_at((unsigned)i, orders_order(order, line), line);
+    return i < 0 ? memory_peek(p, size) : orders_load_at((unsigned)i, orders_order(order, line), line);
 }
 
 static inline void orders_store(void *p, size_t size, uint64_t value, unsigned order, int line) {
@@ -625,30 +508,29 @@ static inline uint64_t orders_add(void *p, size_t size, uint64_t more, unsigned 
     return was;
 }
 
-static inline bool orders_cas(void *p, size_t size, void *expected, uint64_t value,
-                              unsigned success, unsigned failure, int line) {
+static inline bool orders_cas(void *p, size_t size, void *expected, uint64_t value, unsigned success, unsigned failure,
+                              int line) {
     const int i = orders_find(p, size);
     const uint64_t want = memory_peek(expected, size);
     uint64_t was = i < 0 ? memory_peek(p, size) : want;
     if (i >= 0)
-        (void)orders_rmw_at((unsigned)i, &was, value, false, orders_order(success, line),
-                            orders_order(failure, line), line);
+        (void)orders_rmw_at((unsigned)i, &was, value, false, orders_order(success, line), orders_order(failure, line),
+                            line);
     else if (was == want) memory_poke(p, size, value);
     if (was != want) memory_poke(expected, size, was);
     return was == want;
 }
 
 static inline int64_t orders_clock(void) {
-    return (int64_t)(orders_now.me == ORDERS_NOBODY ? orders_at[0].message[0].value
-                                                    : orders_load_at(0, ORDERS_relaxed, 0));
+    return (int64_t)(run_now.me == NOBODY ? orders_at[0].message[0].value : orders_load_at(0, ORDERS_relaxed, 0));
 }
 
 /* One of two values. */
 static inline uint64_t orders_either(uint64_t a, uint64_t b) {
-    if (orders_now.me == ORDERS_NOBODY) return a;
-    const uint64_t value = orders_choose(2, 2) ? b : a;
-    orders_say("either %" PRIu64, value);
-    orders_learn(value);
+    if (run_now.me == NOBODY) return a;
+    const uint64_t value = choose(2) ? b : a;
+    say("either %" PRIu64, value);
+    learn(value);
     return value;
 }
 
@@ -666,155 +548,30 @@ static inline uint64_t orders_counter(void) {
 }
 
 static inline void orders_sleep(void) {
-    if (orders_now.me == ORDERS_NOBODY) return;
-    orders_thread *t = orders_me();
-    orders_say("sleep");
-    orders_learn(3);
-    orders_now.cut = t->view.of[0] + 1u == orders_at[0].n;
-    if (orders_now.cut) orders_give_way();
+    if (run_now.me == NOBODY) return;
+    struct orders_thread *t = orders_me();
+    say("sleep");
+    learn(3);
+    run_now.cut = t->view.of[0] + 1u == orders_at[0].n;
+    if (run_now.cut) give_way();
     t->view.of[0]++;
 }
 
 /* Lines of sno.h unchanged, those of flake.h in the upper half. */
 enum { ORDERS_FLAKE = ORDERS_LINES / 2 };
-#define ORDERS_HERE     ((strstr(__FILE__, "flake.h") ? ORDERS_FLAKE : 0) + __LINE__)
-#define FLAKE_ATOMIC(T) T
-#define FLAKE_ATOMIC_LOAD(p, order) \
-    ((__typeof__(*(p)))orders_load((p), sizeof *(p), ORDERS_##order, ORDERS_HERE))
-#define FLAKE_ATOMIC_STORE(p, v, order) \
-    orders_store((p), sizeof *(p), (uint64_t)(v), ORDERS_##order, ORDERS_HERE)
+#define ORDERS_HERE                     ((strstr(__FILE__, "flake.h") ? ORDERS_FLAKE : 0) + __LINE__)
+#define FLAKE_ATOMIC(T)                 T
+#define FLAKE_ATOMIC_LOAD(p, order)     ((__typeof__(*(p)))orders_load((p), sizeof *(p), ORDERS_##order, ORDERS_HERE))
+#define FLAKE_ATOMIC_STORE(p, v, order) orders_store((p), sizeof *(p), (uint64_t)(v), ORDERS_##order, ORDERS_HERE)
 #define FLAKE_ATOMIC_ADD(p, v, order) \
     ((__typeof__(*(p)))orders_add((p), sizeof *(p), (uint64_t)(v), ORDERS_##order, ORDERS_HERE))
-#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure)                                      \
-    orders_cas((p), sizeof *(p), (seen), (uint64_t)(v), ORDERS_##success, ORDERS_##failure, \
-               ORDERS_HERE)
+#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure) \
+    orders_cas((p), sizeof *(p), (seen), (uint64_t)(v), ORDERS_##success, ORDERS_##failure, ORDERS_HERE)
 #define FLAKE_CLOCK_NS(kind)    ((kind) == FLAKE_CLOCK_COARSE ? orders_coarse() : orders_clock())
 #define FLAKE_CLOCK_SLACK_NS    ((uint64_t)ORDERS_SLACK_NS)
 #define FLAKE_COUNTER()         orders_counter()
 #define FLAKE_SLEEP_NS(ns)      orders_sleep()
 #define FLAKE_RELAX()           ((void)0)
-#define FLAKE_ASSERT(condition) ((condition) ? (void)0 : orders_fail("assert: " #condition))
-
-// >>search
-
-static void fiber_main(void) {
-    thread(orders_now.me);
-    orders_me()->done = true;
-    for (;;) orders_give_way();
-}
-
-/* The threads that are not done, the one that ran last first. */
-static inline unsigned orders_who(unsigned who[FIBERS]) {
-    unsigned n = 0;
-    for (unsigned i = 0; i < orders_now.s->threads; i++) {
-        const unsigned from = orders_now.last == ORDERS_NOBODY ? 0 : orders_now.last;
-        const unsigned k = (from + i) % orders_now.s->threads;
-        if (!orders_now.thread[k].done) who[n++] = k;
-    }
-    return n;
-}
-
-static inline void orders_go_on(unsigned k) {
-    const unsigned last = orders_now.last;
-    orders_now.switches += last != ORDERS_NOBODY && k != last && !orders_now.thread[last].done;
-    orders_now.last = orders_now.me = k;
-    fiber_go(&orders_now.scheduler, &orders_now.thread[k].fiber);
-    orders_now.me = ORDERS_NOBODY;
-}
-
-/* One execution along the path, which grows; true: it reached a new end. */
-static inline bool orders_execute(void) {
-    const orders_setup *s = orders_now.s;
-    orders_now.failed = orders_now.cut = orders_now.merged = false;
-    orders_now.steps = orders_now.depth = orders_now.switches = 0;
-    orders_now.last = ORDERS_NOBODY;
-    orders_n = 0;
-    memset(&orders_total, 0, sizeof orders_total);
-    memset(orders_now.thread, 0, sizeof orders_now.thread);
-    reset();
-    for (unsigned k = 0; k < FIBERS; k++)
-        memset(orders_now.thread[k].through, ORDERS_NONE, ORDERS_TOTAL);
-    for (unsigned k = 0; k < s->threads; k++)
-        fiber_start(&orders_now.thread[k].fiber, fiber_stacks[k]);
-    while (!orders_now.failed && !orders_now.cut && !orders_now.merged) {
-        unsigned who[FIBERS];
-        const unsigned n = orders_who(who);
-        if (!n) {
-            const bool fresh = states_add(orders_state());
-            ended();
-            return fresh;
-        }
-        if (orders_is_known()) return false;
-        const bool stay =
-            who[0] == orders_now.last && (int)orders_now.switches == orders_search.most_switches;
-        orders_go_on(who[orders_choose(n, stay ? 1 : n)]);
-    }
-    return false;
-}
-
-static inline orders_result orders_explore(const orders_setup *s) {
-    orders_result r;
-    memset(&r, 0, sizeof r);
-    orders_now.s = s;
-    states_forget();
-    orders_search.length = 0;
-    orders_search.random = 1;
-    do {
-        r.ends += orders_execute();
-        r.executions++;
-        r.cuts += orders_now.cut;
-        r.failed = orders_now.failed;
-        if (r.failed || (s->most && r.executions == s->most)) break;
-        if (s->samples) orders_search.length = 0;
-        for (; orders_search.length; orders_search.length--)
-            if (++orders_search.path[orders_search.length - 1].pick <
-                orders_search.path[orders_search.length - 1].n)
-                break;
-    } while (s->samples ? r.executions < s->samples : orders_search.length > 0);
-    r.finished = !r.failed && !s->samples && !orders_search.length;
-    r.states = (unsigned long)states.used;
-    if (!r.failed) return r;
-    memcpy(r.message, orders_now.why, sizeof r.message);
-    for (unsigned i = 0; i < orders_now.depth; i++) {
-        const unsigned pick = orders_search.path[i].pick;
-        r.choices[i] = (char)(pick < 10 ? '0' + pick : 'a' + pick - 10);
-    }
-    return r;
-}
-
-/* Repeats a failure with as few switches of threads as possible. */
-static inline orders_result orders_simplest(const orders_setup *s, const orders_result *found) {
-    orders_setup all = *s;
-    orders_result r = *found;
-    all.samples = 0;
-    all.most = 1000000;
-    for (orders_search.most_switches = 0; orders_search.most_switches < 7;
-         orders_search.most_switches++) {
-        const orders_result simple = orders_explore(&all);
-        if (!simple.failed) continue;
-        r = simple;
-        break;
-    }
-    orders_search.most_switches = -1;
-    return r;
-}
-
-/* One execution along those choices, each step printed. True: it breaks a rule. */
-static inline bool orders_replay(const orders_setup *s, const char *choices) {
-    orders_setup one = *s;
-    one.every = true;
-    one.samples = 0;
-    orders_now.s = &one;
-    orders_now.trace = true;
-    orders_search.length = 0;
-    states_forget();
-    for (; *choices && orders_search.length < ORDERS_CHOICES; choices++)
-        orders_search.path[orders_search.length++].pick =
-            (uint16_t)(*choices < 'a' ? *choices - '0' : *choices - 'a' + 10);
-    (void)orders_execute();
-    orders_now.trace = false;
-    printf("         %s\n", orders_now.failed ? orders_now.why : orders_now.cut ? "cut" : "holds");
-    return orders_now.failed;
-}
+#define FLAKE_ASSERT(condition) ((condition) ? (void)0 : fail("assert: " #condition))
 
 #endif

@@ -5,68 +5,23 @@
 #ifndef ORDERS_SCENARIOS_H
 #define ORDERS_SCENARIOS_H
 
-#include <errno.h>
-#include <fcntl.h>
-#include <pthread.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
-#include <time.h>
-#include <unistd.h>
-
 #include "orders.h"
+#include "files.h"
 
 // >>system
 //
-// The system under the headers: pages, one file with its lock, and process IDs.
+// The system under the headers, besides the file: pages, process IDs and the time of waits.
 
-enum { PAGES = 4, PAGE_BYTES = 4096, UNIT_NS = 4000000, FILE_DESCRIPTOR = 1001 };
+enum { PAGES = 4, PAGE_BYTES = 4096, UNIT_NS = 4000000 };
 static _Alignas(4096) char pages[PAGES][PAGE_BYTES];
 static unsigned n_pages;
 static const void *told_page; /* whose copy in a child is zeroed */
-static bool zeroes_no_page;  /* a kernel without that */
-static void file_written(const void *bytes);
-static int file_synced(void);
-static bool file_locked(bool lock);
-static unsigned char file_bytes[8192]; /* as the kernel has it */
+static bool zeroes_no_page;   /* a kernel without that */
 
 static void *system_map(int flags) {
     (void)flags;
     return n_pages == PAGES ? MAP_FAILED : (void *)memset(pages[n_pages++], 0, PAGE_BYTES);
 }
-static off_t system_at;
-static ssize_t system_write(int fd, const void *bytes, size_t n) {
-    if (fd == FILE_DESCRIPTOR) {
-        memcpy(file_bytes + system_at, bytes, n);
-        file_written(bytes);
-    }
-    return (ssize_t)n;
-}
-static ssize_t system_read(int fd, void *bytes, size_t n) {
-    if (fd < 0) return -1;
-    memcpy(bytes, file_bytes + system_at, n);
-    return (ssize_t)n;
-}
-static int system_stat(struct stat *file) {
-    memset(file, 0, sizeof *file);
-    file->st_mode = 0100000; /* a regular file */
-    file->st_nlink = 1;
-    file->st_uid = geteuid();
-    return 0;
-}
-enum { LOCK = 37 }; /* F_OFD_SETLK, which strict C hides */
-static int system_control(int fd, ...) {
-    va_list args;
-    va_start(args, fd);
-    const bool locks = fd == FILE_DESCRIPTOR && va_arg(args, int) == LOCK;
-    const struct flock *const all = locks ? va_arg(args, const struct flock *) : NULL;
-    va_end(args);
-    if (fd >= 0 && (!locks || file_locked(all->l_type == F_WRLCK))) return 0;
-    errno = EAGAIN;
-    return -1;
-}
-static int system_open(int flags, ...) { return flags < 0 ? -1 : FILE_DESCRIPTOR; }
-
 /* A taker waits until the lock is free: FLAKE_SLEEP_NS bounds that. */
 int clock_gettime(int, struct timespec *);
 int clock_gettime(int kind, struct timespec *now) {
@@ -75,8 +30,6 @@ int clock_gettime(int kind, struct timespec *now) {
     return 0;
 }
 
-int fdatasync(int fd) { return fd == FILE_DESCRIPTOR ? file_synced() : 0; }
-int fsync(int fd) { return fdatasync(fd); }
 int madvise(void *, size_t, int);
 int madvise(void *at, size_t n, int advice) {
     if (advice != 18 || zeroes_no_page) return -1; /* no other advice is supported */
@@ -86,20 +39,9 @@ int madvise(void *at, size_t n, int advice) {
 
 #define mmap(at, n, protection, flags, fd, offset) system_map(flags)
 #define munmap(at, n)                              ((void)(at), 0)
-#define write(fd, bytes, n)                        system_write(fd, bytes, n)
-#define read(fd, bytes, n)                         system_read(fd, bytes, n)
-#define lseek(fd, at, from)                        ((void)(fd), system_at = (at))
-#define stat(path, file)                           ((void)(path), system_stat(file))
-#define fstat(fd, file)                            ((void)(fd), system_stat(file))
-#define fcntl(...)                                 system_control(__VA_ARGS__)
-#define close(fd)                                  ((void)(fd), 0)
-#define open(path, ...)                            ((void)(path), system_open(__VA_ARGS__))
-#define getpid()                                   1
-#define pthread_self()                             ((unsigned long)orders_now.me + 1)
-#define pthread_setcancelstate(to, was)            0
 #define FLAKE_NO_SIMD
-#define FLAKE_RANDOM_BYTES(to, n)                  (memset(to, (int)orders_now.me + 1, n), true) /* a thread's own */
-#define FLAKE_LANE() orders_now.me /* a map slot for each thread */
+#define FLAKE_RANDOM_BYTES(to, n) (memset(to, (int)run_now.me + 1, n), true) /* a thread's own */
+#define FLAKE_LANE()              run_now.me                                 /* a map slot for each thread */
 #undef FLAKE_SLEEP_NS
 #define FLAKE_SLEEP_NS(ns) orders_sleep()
 #include "sno.h"
@@ -108,7 +50,7 @@ int madvise(void *at, size_t n, int advice) {
 
 // >>scenarios
 
-typedef enum subject { LITMUS, RING, CLAIM, PAGE, ENGINE, SHARD, LANES } subject;
+typedef enum tested { LITMUS, RING, CLAIM, PAGE, ENGINE, SHARD, LANES } tested;
 
 typedef struct scenario {
     const char *name, *shows;
@@ -118,19 +60,19 @@ typedef struct scenario {
      * f the family of partitions   P a partition   C the same, after a clone   M a mark   g generate   U a UUID   b clone
      * Litmus: x load   x=1 store   x+1 add   x?12 CAS from 1 to 2; before it A acquire, R release, S */
     const char *calls[FIBERS];
-    subject of;
-    unsigned cap;     /* of an engine, so of each lane; or slots of the ring */
-    int clock[9];     /* units, from 1. The engine's unit at the start */
-    unsigned count;   /* the word's, at the start */
-    bool noted;       /* by draws, too */
-    unsigned safe;    /* and used on the other timeline */
-    unsigned horizon; /* unit at the start; records are written 8 ahead */
+    tested of;
+    unsigned cap;      /* of an engine, so of each lane; or slots of the ring */
+    int clock[9];      /* units, from 1. The engine's unit at the start */
+    unsigned count;    /* the word's, at the start */
+    bool noted;        /* by draws, too */
+    unsigned safe;     /* and used on the other timeline */
+    unsigned horizon;  /* unit at the start; records are written 8 ahead */
     bool fast, coarse; /* the clock; else exact */
-    bool apart;       /* each thread begins in its own lane; else all in the first */
-    const char *seen; /* litmus: what each thread loads, a colon, the ends of x and y; . any: */
-    bool seldom;      /* must occur; else it must not */
-    bool every;       /* again without pruning, which must reach as many ends */
-    bool pageless;    /* the kernel zeroes no page in children */
+    bool apart;        /* each thread begins in its own lane; else all in the first */
+    const char *seen;  /* litmus: what each thread loads, a colon, the ends of x and y; . any: */
+    bool seldom;       /* must occur; else it must not */
+    bool every;        /* again without pruning, which must reach as many ends */
+    bool pageless;     /* the kernel zeroes no page in children */
     unsigned long samples;
 } scenario;
 

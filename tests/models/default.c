@@ -33,7 +33,6 @@ int main(void) {
     assert(found[0] == found[1] && ticket[0].time == ticket[1].time);
     assert(ticket[0].index != ticket[1].index);
     /* both have made one */
-    MODEL_REACHED((FLAKE_ATOMIC_LOAD(&sno_i_default.begun, relaxed) & 0xff) ==
-                  SNO_I_DEFAULT_PLACES);
+    MODEL_REACHED((FLAKE_ATOMIC_LOAD(&sno_i_default.begun, relaxed) & 0xff) == SNO_I_DEFAULT_PLACES);
     return 0;
 }

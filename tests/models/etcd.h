@@ -47,12 +47,9 @@ static unsigned etcd_random(unsigned below);
 static inline CURLcode curl_easy_setopt(CURL *easy, CURLoption option, ...) {
     va_list rest;
     va_start(rest, option);
-    if (option == CURLOPT_URL)
-        (void)snprintf(easy->url, sizeof easy->url, "%s", va_arg(rest, char *));
-    if (option == CURLOPT_COPYPOSTFIELDS)
-        (void)snprintf(easy->body, sizeof easy->body, "%s", va_arg(rest, char *));
-    if (option == CURLOPT_WRITEFUNCTION)
-        easy->on_body = va_arg(rest, size_t(*)(char *, size_t, size_t, void *));
+    if (option == CURLOPT_URL) (void)snprintf(easy->url, sizeof easy->url, "%s", va_arg(rest, char *));
+    if (option == CURLOPT_COPYPOSTFIELDS) (void)snprintf(easy->body, sizeof easy->body, "%s", va_arg(rest, char *));
+    if (option == CURLOPT_WRITEFUNCTION) easy->on_body = va_arg(rest, size_t(*)(char *, size_t, size_t, void *));
     if (option == CURLOPT_WRITEDATA) easy->user = va_arg(rest, void *);
     va_end(rest);
     return CURLE_OK;
@@ -70,22 +67,21 @@ static inline CURLMcode curl_multi_perform(CURLM *multi, int *running) {
 }
 static inline CURLMcode etcd_watch(CURLM *multi, CURL *easy) { return *multi = easy, CURLM_OK; }
 
-#define curl_easy_init()                      ((CURL *)calloc(1, sizeof(CURL)))
-#define curl_easy_cleanup(easy)               free(easy)
-#define curl_easy_getinfo(easy, what, status) etcd_answered(easy, status)
-#define curl_easy_strerror(code)              ((code) ? "lost" : "")
-#define curl_getdate(text, unused)            ((void)(text), (time_t)-1)
+#define curl_easy_init()                        ((CURL *)calloc(1, sizeof(CURL)))
+#define curl_easy_cleanup(easy)                 free(easy)
+#define curl_easy_getinfo(easy, what, status)   etcd_answered(easy, status)
+#define curl_easy_strerror(code)                ((code) ? "lost" : "")
+#define curl_getdate(text, unused)              ((void)(text), (time_t)-1)
 #define curl_slist_append(list, line) \
     ((list) ? (list) : (struct curl_slist *)calloc(1, sizeof(struct curl_slist)))
-#define curl_slist_free_all(list)             free(list)
-#define curl_multi_init()                     ((CURLM *)calloc(1, sizeof(CURLM)))
-#define curl_multi_cleanup(multi)             (free(multi), CURLM_OK)
-#define curl_multi_add_handle(multi, easy)    etcd_watch(multi, easy)
-#define curl_multi_remove_handle(multi, easy) etcd_watch(multi, NULL)
-#define curl_multi_poll(multi, more, n, ms, to) \
-    ((void)(ms), (void)(to), (void)sched_yield(), CURLM_OK)
-#define curl_multi_info_read(multi, left) ((void)(left), (CURLMsg *)NULL)
-#define curl_multi_wakeup(multi)          CURLM_OK
+#define curl_slist_free_all(list)               free(list)
+#define curl_multi_init()                       ((CURLM *)calloc(1, sizeof(CURLM)))
+#define curl_multi_cleanup(multi)               (free(multi), CURLM_OK)
+#define curl_multi_add_handle(multi, easy)      etcd_watch(multi, easy)
+#define curl_multi_remove_handle(multi, easy)   etcd_watch(multi, NULL)
+#define curl_multi_poll(multi, more, n, ms, to) ((void)(ms), (void)(to), (void)sched_yield(), CURLM_OK)
+#define curl_multi_info_read(multi, left)       ((void)(left), (CURLMsg *)NULL)
+#define curl_multi_wakeup(multi)                CURLM_OK
 
 #include "model.h"
 
@@ -135,8 +131,8 @@ static void etcd_begin(void) {
     for (unsigned i = 1; i < 256; i++) {
         char key64[32];
         etcd_key("pool", i, key64);
-        at += (size_t)snprintf(etcd_others + at, sizeof etcd_others - at, "%s{\"key\":\"%s\"}",
-                               i == 1 ? "" : ",", key64);
+        at +=
+            (size_t)snprintf(etcd_others + at, sizeof etcd_others - at, "%s{\"key\":\"%s\"}", i == 1 ? "" : ",", key64);
     }
 }
 
@@ -146,16 +142,13 @@ static void etcd_end_lease(int64_t lease) {
 }
 
 static bool etcd_is(flake_i_json v, const char *text) {
-    return v.at && (size_t)(v.end - v.at) == strlen(text) + 2 &&
-           !memcmp(v.at + 1, text, strlen(text));
+    return v.at && (size_t)(v.end - v.at) == strlen(text) + 2 && !memcmp(v.at + 1, text, strlen(text));
 }
 
 /* NULL: the start of a range. */
 static etcd_entry *etcd_entry_of(flake_i_json op) {
     const flake_i_json key = flake_i_json_get(op, "key");
-    return etcd_is(key, etcd_pool.key64)      ? &etcd_pool
-           : etcd_is(key, etcd_horizon.key64) ? &etcd_horizon
-                                              : NULL;
+    return etcd_is(key, etcd_pool.key64) ? &etcd_pool : etcd_is(key, etcd_horizon.key64) ? &etcd_horizon : NULL;
 }
 
 static int64_t etcd_number(flake_i_json op, const char *name) {
@@ -168,8 +161,7 @@ static bool etcd_compares(flake_i_json compare) {
     const etcd_entry *e = etcd_entry_of(compare);
     const flake_i_json target = flake_i_json_get(compare, "target");
     if (etcd_is(target, "CREATE")) return e->create == etcd_number(compare, "create_revision");
-    if (etcd_is(target, "LEASE"))
-        return (e->create ? e->lease : 0) == etcd_number(compare, "lease");
+    if (etcd_is(target, "LEASE")) return (e->create ? e->lease : 0) == etcd_number(compare, "lease");
     assert(etcd_is(target, "VALUE"));
     return e->create && etcd_is(flake_i_json_get(compare, "value"), e->value64);
 }
@@ -185,8 +177,7 @@ static size_t etcd_range(flake_i_json op, char *out, size_t size) {
     if (!e->create && !of_pool) return at + (size_t)snprintf(out + at, size - at, "}}");
     at += (size_t)snprintf(out + at, size - at, ",\"kvs\":[");
     if (e->create)
-        at += (size_t)snprintf(out + at, size - at,
-                               "{\"key\":\"%s\",\"value\":\"%s\",\"lease\":\"%lld\"}%s", e->key64,
+        at += (size_t)snprintf(out + at, size - at, "{\"key\":\"%s\",\"value\":\"%s\",\"lease\":\"%lld\"}%s", e->key64,
                                e->value64, (long long)e->lease, of_pool ? "," : "");
     return at + (size_t)snprintf(out + at, size - at, "%s]}}", of_pool ? etcd_others : "");
 }
@@ -204,8 +195,7 @@ static void etcd_txn(flake_i_json request, char *out, size_t size) {
             return;
         }
     }
-    size_t n = (size_t)snprintf(out, size, "{" ETCD_HEADER "%s,\"responses\":[",
-                                holds ? ",\"succeeded\":true" : "");
+    size_t n = (size_t)snprintf(out, size, "{" ETCD_HEADER "%s,\"responses\":[", holds ? ",\"succeeded\":true" : "");
     const char *comma = "";
     etcd_revision++;
     for (op = flake_i_json_none; flake_i_json_each(list, &name, &op);) {
@@ -222,9 +212,8 @@ static void etcd_txn(flake_i_json request, char *out, size_t size) {
             if (!e->create) e->create = etcd_revision;
             e->lease = etcd_number(put, "lease");
         } else if (gone.at) etcd_entry_of(gone)->create = 0;
-        n += put.at || gone.at
-                 ? (size_t)snprintf(out + n, size - n, "{\"response_put\":{}}")
-                 : etcd_range(flake_i_json_get(op, "request_range"), out + n, size - n);
+        n += put.at || gone.at ? (size_t)snprintf(out + n, size - n, "{\"response_put\":{}}")
+                               : etcd_range(flake_i_json_get(op, "request_range"), out + n, size - n);
     }
     (void)snprintf(out + n, size - n, "]}");
 }
@@ -236,8 +225,7 @@ static void etcd_serve(const CURL *easy, char *out, size_t size) {
     if (strstr(easy->url, "kv/txn")) etcd_txn(request, out, size);
     else if (strstr(easy->url, "lease/grant")) {
         etcd_leases[etcd_next_lease] = true;
-        (void)snprintf(out, size, "{" ETCD_HEADER ",\"ID\":\"%lld\",\"TTL\":\"10\"}",
-                       (long long)etcd_next_lease);
+        (void)snprintf(out, size, "{" ETCD_HEADER ",\"ID\":\"%lld\",\"TTL\":\"10\"}", (long long)etcd_next_lease);
         if (etcd_next_lease < ETCD_LEASES - 1) etcd_next_lease++;
     } else if (strstr(easy->url, "lease/revoke")) {
         etcd_end_lease(id);

@@ -51,8 +51,7 @@ static inline flake_status files_take_lock(flake_i_file *f, const char *path, fl
     return FLAKE_ATOMIC_CAS(&files_lock, &seen, 1u, acquire, relaxed) ? FLAKE_OK : FLAKE_IN_USE;
 }
 
-static inline flake_status files_read(const flake_i_file *f, const char *path, files_record *r,
-                                      flake_why *why) {
+static inline flake_status files_read(const flake_i_file *f, const char *path, files_record *r, flake_why *why) {
     (void)f;
     (void)path;
     (void)why;

@@ -30,13 +30,12 @@ static void note(holder *h, int64_t ns) {
 /* Asks for a time that its clock, whichever it is, may read. */
 static flake_status admit(holder *h) {
     const int64_t floor_ns = h->claim.floor_ns;
-    const int64_t from_ns =
-        floor_ns < 0 ? 1000 * (int64_t)UNIT_NS : floor_ns - 100 * (int64_t)UNIT_NS;
+    const int64_t from_ns = floor_ns < 0 ? 1000 * (int64_t)UNIT_NS : floor_ns - 100 * (int64_t)UNIT_NS;
     const int64_t until_ns = from_ns + (int64_t)etcd_random(1400) * UNIT_NS;
     const flake_status status = flake_i_etcd_gate(&h->claim, until_ns);
     model_stall();
-    assert(status == FLAKE_OK || status == FLAKE_AGAIN || status == FLAKE_IO ||
-           status == FLAKE_LEASE_LOST || (status == FLAKE_CLOCK_BACKWARDS && until_ns <= floor_ns));
+    assert(status == FLAKE_OK || status == FLAKE_AGAIN || status == FLAKE_IO || status == FLAKE_LEASE_LOST ||
+           (status == FLAKE_CLOCK_BACKWARDS && until_ns <= floor_ns));
     if (status == FLAKE_OK) note(h, until_ns);
     return status;
 }
@@ -49,8 +48,7 @@ static void *be_late(void *user) {
 static bool is_written_by(const holder *h) {
     char bytes[FLAKE_I_ETCD_VALUE] = "";
     (void)pthread_mutex_lock(&etcd_lock);
-    (void)flake_i_from_base64(etcd_horizon.value64, strlen(etcd_horizon.value64), bytes,
-                              sizeof bytes - 1);
+    (void)flake_i_from_base64(etcd_horizon.value64, strlen(etcd_horizon.value64), bytes, sizeof bytes - 1);
     (void)pthread_mutex_unlock(&etcd_lock);
     return strstr(bytes, h->claim.session->token) != NULL;
 }
@@ -117,8 +115,7 @@ int main(void) {
                 assert(one->last < other->first || other->last < one->first);
             }
         }
-        for (int i = 0; i < 2 * ROUNDS; i++)
-            flake_etcd_destroy(&holders[i / ROUNDS][i % ROUNDS].claim);
+        for (int i = 0; i < 2 * ROUNDS; i++) flake_etcd_destroy(&holders[i / ROUNDS][i % ROUNDS].claim);
         MODEL_REACHED(held == 2 * ROUNDS && lost_horizons); /* they took it from each other */
     }
     return 0;

@@ -46,14 +46,11 @@ static inline void model_stall(void) {
     model_random ^= model_random << 5;
     if (model_random % 8 == 0) (void)sched_yield();
 }
-#define MODEL_LOAD(p, order) (model_stall(), atomic_load_explicit(p, memory_order_##order))
-#define MODEL_STORE(p, v, order) \
-    (model_stall(), atomic_store_explicit(p, v, memory_order_##order), model_stall())
-#define MODEL_ADD(p, v, order) \
-    (model_stall(), atomic_fetch_add_explicit(p, v, memory_order_##order))
-#define MODEL_CAS(p, seen, v, success, failure)                                                 \
-    (model_stall(), atomic_compare_exchange_strong_explicit(p, seen, v, memory_order_##success, \
-                                                            memory_order_##failure))
+#define MODEL_LOAD(p, order)     (model_stall(), atomic_load_explicit(p, memory_order_##order))
+#define MODEL_STORE(p, v, order) (model_stall(), atomic_store_explicit(p, v, memory_order_##order), model_stall())
+#define MODEL_ADD(p, v, order)   (model_stall(), atomic_fetch_add_explicit(p, v, memory_order_##order))
+#define MODEL_CAS(p, seen, v, success, failure) \
+    (model_stall(), atomic_compare_exchange_strong_explicit(p, seen, v, memory_order_##success, memory_order_##failure))
 #define FLAKE_ATOMIC(T)                                _Atomic(T)
 #define FLAKE_ATOMIC_LOAD(p, order)                    MODEL_LOAD(p, order)
 #define FLAKE_ATOMIC_STORE(p, v, order)                MODEL_STORE(p, v, order)
@@ -73,7 +70,7 @@ static inline void model_stall(void) {}
 #define MODEL_DUE_e             (int64_t)flake_i_start_ns(e
 
 /* No model reads the fast clock, and the checker knows no rdtsc. */
-#define FLAKE_COUNTER() UINT64_C(0)
+#define FLAKE_COUNTER()         UINT64_C(0)
 
 /* Only statistics are added with release, and no thread acts on those. */
 #define MODEL_ADD_relaxed(p, v) atomic_fetch_add_explicit(p, v, memory_order_relaxed)
@@ -86,19 +83,16 @@ static inline void model_stall(void) {}
 /* GenMC gives a failed CAS the order of a successful one. Where C11 means another, a fence adds
  * it. */
 #define MODEL_ACQUIRE() atomic_thread_fence(memory_order_acquire)
-#define MODEL_STRONG(p, seen, v, success, failure)                              \
-    atomic_compare_exchange_strong_explicit(p, seen, v, memory_order_##success, \
-                                            memory_order_##failure)
+#define MODEL_STRONG(p, seen, v, success, failure) \
+    atomic_compare_exchange_strong_explicit(p, seen, v, memory_order_##success, memory_order_##failure)
 #define MODEL_CAS_relaxed_relaxed(p, seen, v) MODEL_STRONG(p, seen, v, relaxed, relaxed)
 #define MODEL_CAS_release_relaxed(p, seen, v) MODEL_STRONG(p, seen, v, release, relaxed)
 #define MODEL_CAS_seq_cst_seq_cst(p, seen, v) MODEL_STRONG(p, seen, v, seq_cst, seq_cst)
 #define MODEL_CAS_seq_cst_relaxed(p, seen, v) MODEL_STRONG(p, seen, v, seq_cst, relaxed)
 #define MODEL_CAS_acq_rel_acquire(p, seen, v) MODEL_STRONG(p, seen, v, acq_rel, acquire)
 #define MODEL_CAS_acquire_relaxed(p, seen, v) model_cas_acquire(p, seen, v)
-#define MODEL_CAS_release_acquire(p, seen, v) \
-    (MODEL_STRONG(p, seen, v, release, relaxed) || (MODEL_ACQUIRE(), false))
-#define MODEL_CAS_relaxed_acquire(p, seen, v) \
-    (MODEL_STRONG(p, seen, v, relaxed, relaxed) || (MODEL_ACQUIRE(), false))
+#define MODEL_CAS_release_acquire(p, seen, v) (MODEL_STRONG(p, seen, v, release, relaxed) || (MODEL_ACQUIRE(), false))
+#define MODEL_CAS_relaxed_acquire(p, seen, v) (MODEL_STRONG(p, seen, v, relaxed, relaxed) || (MODEL_ACQUIRE(), false))
 
 /* A fence after a successful CAS would order the loads before it, too. So this one fails by a load; if the
  * CAS itself fails, the execution equals one in which the load has failed, and ends. */
@@ -131,8 +125,7 @@ static inline void model_sleep(int64_t ns) {
     static _Thread_local unsigned sleeps;
     if (sleeps++ == 2) pthread_exit(NULL); /* or it has no end */
 #endif
-    (void)atomic_fetch_add_explicit(&model_unit, (ns + UNIT_NS - 1) / UNIT_NS,
-                                    memory_order_relaxed);
+    (void)atomic_fetch_add_explicit(&model_unit, (ns + UNIT_NS - 1) / UNIT_NS, memory_order_relaxed);
 }
 static inline void model_go_on(void) {
     (void)atomic_fetch_add_explicit(&model_unit, 1, memory_order_relaxed);
@@ -163,8 +156,7 @@ static inline void model_ok(flake_status status) {
 
 /* An engine with `cap` tickets a unit, at unit `time`, nothing drawn. GenMC supports copies to memory whose
  * address is a variable. */
-static inline void model_engine(flake_i_engine *engine, uint64_t cap, unsigned tick_bits,
-                                uint64_t time) {
+static inline void model_engine(flake_i_engine *engine, uint64_t cap, unsigned tick_bits, uint64_t time) {
     flake_i_engine *volatile at = engine;
     flake_i_engine *const e = at;
     flake_i_engine_config config;
@@ -173,7 +165,7 @@ static inline void model_engine(flake_i_engine *engine, uint64_t cap, unsigned t
     config.time_bits = 39;
     config.tick_bits = tick_bits;
     config.unit_capacity = cap;
-    config.options.max_wait_ms = 5000; /* long enough for draws by fetch_add */
+    config.options.max_wait_ms = 5000;   /* long enough for draws by fetch_add */
     config.options.shared_memory = true; /* no page, no system call */
     config.options.clock.kind = FLAKE_CLOCK_EXACT;
     model_ok(flake_i_engine_init(e, &config));
@@ -207,8 +199,7 @@ static inline bool model_different(const model_ids *of, unsigned n) {
         for (unsigned i = 0; i < a->n; i++) {
             ridden |= a->id[i] && model_tick(a->id[i]) == 1;
             for (const model_ids *b = of; b <= a; b++)
-                for (unsigned k = 0; k < b->n; k++)
-                    assert(!a->id[i] || a->id[i] != b->id[k] || (a == b && i == k));
+                for (unsigned k = 0; k < b->n; k++) assert(!a->id[i] || a->id[i] != b->id[k] || (a == b && i == k));
         }
     return ridden;
 }

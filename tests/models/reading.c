@@ -21,8 +21,7 @@ int main(void) {
     model_draw(&engine, FLAKE_I_WAIT, &before); /* the unit is exhausted */
     model_run(3);
     for (unsigned i = 0; i < 2; i++)
-        for (unsigned k = 0; k < got[i].n; k++)
-            assert(got[i].id[k] && model_tick(got[i].id[k]) == 0);
+        for (unsigned k = 0; k < got[i].n; k++) assert(got[i].id[k] && model_tick(got[i].id[k]) == 0);
     (void)model_different(got, 2);
     /* one was slow while the other continued */
     MODEL_REACHED(got[0].n && got[1].n && model_time(got[0].id[0]) < model_time(got[1].id[0]));

@@ -31,7 +31,7 @@ skip() { # NAME: WHY
     echo "SKIPPED $1"
     told="$told ${1%%:*} "
 }
-. tests/scripts/commands.sh
+. tests/scripts/judge.sh
 
 # The user's own settings have no effect.
 mkdir "$dir/home" "$dir/bin"

@@ -77,9 +77,7 @@ static inline server start_with(const char *option, const char *another, bool ha
     return s;
 }
 
-static inline server start(const char *option, const char *another) {
-    return start_with(option, another, false);
-}
+static inline server start(const char *option, const char *another) { return start_with(option, another, false); }
 
 static inline void stop(server s) {
     int status = -1;
@@ -206,8 +204,7 @@ static inline response *hear(client *c, bool head_only) {
     r->closes = strstr(r->head, "\r\nConnection: close") != NULL;
     if (id) (void)sscanf(id + 16, "%63[0-9]", r->id);
     if (strncmp(r->head, "HTTP/1.1 ", 9) != 0) return r;
-    if (!head_only && !(length ? hear_body(c, r, (size_t)atol(length + 18)) : hear_chunks(c, r)))
-        return r;
+    if (!head_only && !(length ? hear_body(c, r, (size_t)atol(length + 18)) : hear_chunks(c, r))) return r;
     r->status = atoi(r->head + 9);
     return r;
 }

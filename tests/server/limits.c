@@ -152,8 +152,7 @@ TEST(what_trickles_in_ends_the_connection) {
     } cases[] = {{"GET / HTTP/1.1\r\nHost: test\r\nX: ", 1, 0, "x"},
                  {"GET / HTTP/1.1\r\nHost: test\r\n\r\n", 1, 200, "G"},
                  {"POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 1000000\r\n\r\n", 1, 405, "x"},
-                 {"GET /ids?count=100000&format=bin&layout=twitter HTTP/1.1\r\nHost: test\r\n\r\n",
-                  20, 0, "x"}};
+                 {"GET /ids?count=100000&format=bin&layout=twitter HTTP/1.1\r\nHost: test\r\n\r\n", 20, 0, "x"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         client *c = connect_to(impatient);
         for (int k = 0; k < cases[i].times; k++) say(c, cases[i].said);
@@ -429,15 +428,13 @@ TEST(a_wrong_option_is_named_with_its_range) {
         {"--node=65536", "--layout=sonyflake",
          "layout sonyflake: node: 65536 is above 65535, the layout's last node\n"},
         {"--node=4294967296", NULL, "--node=4294967296 is not a number from 0 to 4294967295\n"},
-        {"--node=-18446744073709551611", NULL,
-         "--node=-18446744073709551611 is not a number from 0 to 4294967295\n"},
+        {"--node=-18446744073709551611", NULL, "--node=-18446744073709551611 is not a number from 0 to 4294967295\n"},
         {"--node=+5", NULL, "--node=+5 is not a number from 0 to 4294967295\n"},
         {"--node=", NULL, "--node= is not a number from 0 to 4294967295\n"},
         {"--config=sonyflake node=65536 dir=none", NULL,
          "layout sonyflake: node: 65536 is above 65535, the layout's last node\n"},
         {"--idle-ms=300", NULL, "node is missing: --node=7, and another number for each other server\n"},
-        {"--layout=mastodon", "--node=1",
-         "layout mastodon: node: the layout has none: pass flake_node_none()\n"},
+        {"--layout=mastodon", "--node=1", "layout mastodon: node: the layout has none: pass flake_node_none()\n"},
         {"--config=twitter", NULL,
          "config: node is missing: node=7, or node=0-1023 to claim a free one; and dir=DIR, or dir=none if "
          "nothing is to check it\n"},
@@ -446,7 +443,8 @@ TEST(a_wrong_option_is_named_with_its_range) {
         {"--config=twitter unit_ms=2 node=7 dir=none", NULL,
          "--config=twitter unit_ms=2 node=7 dir=none is no option, or its value does not fit:\n"},
         {"--config=nod=7", NULL, "config: nod: no such option\n"},
-        {"--config=node=7 dir=none lanes=7", NULL, "--config=node=7 dir=none lanes=7 is no option, or its value does not fit:\n"},
+        {"--config=node=7 dir=none lanes=7", NULL,
+         "--config=node=7 dir=none lanes=7 is no option, or its value does not fit:\n"},
         {"--threads=0", NULL, "--threads=0 is not a number from 1 to 64\n"},
         {"--idle-ms=0", NULL, "--idle-ms=0 is not a number from 1 to 1000000000\n"},
         {"--mode=x", NULL, "--mode=x is no option, or its value does not fit:\n"},

@@ -57,8 +57,7 @@ TEST(pipelined_requests_are_answered_in_their_order) {
 }
 
 TEST(a_request_may_be_cut_anywhere) {
-    const char *request =
-        "GET / HTTP/1.1\r\nHost: test\r\n\r\nGET / HTTP/1.1\r\nHost: test\r\n\r\n";
+    const char *request = "GET / HTTP/1.1\r\nHost: test\r\n\r\nGET / HTTP/1.1\r\nHost: test\r\n\r\n";
     client *c = connect_to(usual);
     for (size_t cut = 1; cut < strlen(request); cut++) {
         say_bytes(c, request, cut);
@@ -131,8 +130,7 @@ static bool next_text(const char **texts, const char **text, int *width) {
 }
 
 /* Each text, between two others. */
-static void are_refused(const char *before, const char *texts, const char *after, int status,
-                        const char *why) {
+static void are_refused(const char *before, const char *texts, const char *after, int status, const char *why) {
     char request[512];
     const char *text;
     for (int width; next_text(&texts, &text, &width);) {
@@ -146,10 +144,8 @@ static void are_refused(const char *before, const char *texts, const char *after
 
 TEST(what_is_no_request_is_refused_by_name) {
     are_refused("", "POST|DELETE|get|GETS|X-Y", " / HTTP/1.1\r\nHost: test\r\n\r\n", 405, "GET");
-    are_refused("GET / HTTP/", "1.0\r\nHost: test|1.0|2.0\r\nHost: test", "\r\n\r\n", 505,
-                "HTTP/1.1");
-    are_refused(GET, "content-length: 3\r\n\r\nabc|Transfer-Encoding: Chunked \r\n\r\n0\r\n\r\n",
-                "", 400, "body");
+    are_refused("GET / HTTP/", "1.0\r\nHost: test|1.0|2.0\r\nHost: test", "\r\n\r\n", 505, "HTTP/1.1");
+    are_refused(GET, "content-length: 3\r\n\r\nabc|Transfer-Encoding: Chunked \r\n\r\n0\r\n\r\n", "", 400, "body");
 }
 
 TEST(a_malformed_request_line_is_refused) {
@@ -175,8 +171,7 @@ TEST(a_malformed_header_is_refused_with_what_follows) {
         {"blank", "X: a\r\n Content-Length: 34|X: a\r\n\tTransfer-Encoding: chunked|X: a\r\n "}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
         are_refused(GET, cases[i][1], "\r\n\r\n" SMUGGLED, 400, cases[i][0]);
-    are_refused("GET / HTTP/1.1\r\n", " Content-Length: 34", "\r\nHost: test\r\n\r\n" SMUGGLED, 400,
-                "blank");
+    are_refused("GET / HTTP/1.1\r\n", " Content-Length: 34", "\r\nHost: test\r\n\r\n" SMUGGLED, 400, "blank");
 }
 
 TEST(a_body_is_never_answered) {
@@ -191,8 +186,8 @@ TEST(a_body_is_never_answered) {
     for (size_t i = 0; i < sizeof bodies_of / sizeof *bodies_of; i++)
         for (int k = 0; k < 4; k++) {
             client *c = connect_to(usual);
-            (void)snprintf(request, sizeof request, "%s / HTTP/1.1\r\nHost: test\r\n%s%s",
-                           methods[k], bodies_of[i], SMUGGLED);
+            (void)snprintf(request, sizeof request, "%s / HTTP/1.1\r\nHost: test\r\n%s%s", methods[k], bodies_of[i],
+                           SMUGGLED);
             say(c, request);
             CHECK_EQ(hear(c, k == 1)->status, k < 2 ? 400 : 405);
             CHECK(heard.closes);
@@ -202,14 +197,13 @@ TEST(a_body_is_never_answered) {
 }
 
 TEST(a_line_ends_with_cr_and_lf) {
-    are_refused(
-        "GET / HTTP/1.1",
-        "\nHost: test\n\n|\nHost: test\r\n\r\n|\r\nHost: test\n\r\n|\r\nHost: test\r\n\n|"
-        "\r\nHost: test\r\nX: a\nContent-Length: 34\r\n\r\n|"
-        "\r\nHost: test\r\nX: a\rContent-Length: 34\r\n\r\n|"
-        "\r\nHost: test\r\nX: a\r\r\nContent-Length: 34\r\n\r\n|"
-        "\rHost: test\r\r|\r\nHost: test\r\n\r\r\n|\r\nHost: test\r\nContent-Length: 34\n\n",
-        SMUGGLED, 400, "CR and LF");
+    are_refused("GET / HTTP/1.1",
+                "\nHost: test\n\n|\nHost: test\r\n\r\n|\r\nHost: test\n\r\n|\r\nHost: test\r\n\n|"
+                "\r\nHost: test\r\nX: a\nContent-Length: 34\r\n\r\n|"
+                "\r\nHost: test\r\nX: a\rContent-Length: 34\r\n\r\n|"
+                "\r\nHost: test\r\nX: a\r\r\nContent-Length: 34\r\n\r\n|"
+                "\rHost: test\r\r|\r\nHost: test\r\n\r\r\n|\r\nHost: test\r\nContent-Length: 34\n\n",
+                SMUGGLED, 400, "CR and LF");
     are_refused("", "\n|\r", GET "\r\n" SMUGGLED, 400, "CR and LF");
     client *c = connect_to(usual);
     say(c, "GET / HTTP/1.1\nHost"); /* refused before the head ends, if it ever does */
@@ -227,9 +221,7 @@ TEST(a_head_has_no_control_character) {
             const bool in_a_value = at == strstr(request, "A: xyz") + 3;
             memcpy(bytes, request, strlen(request) + 1);
             bytes[at - request + 1] = (char)byte;
-            if (byte != '\t')
-                is_refused(bytes, strlen(request), 400,
-                           byte == '\n' || byte == '\r' ? "CR" : "control");
+            if (byte != '\t') is_refused(bytes, strlen(request), 400, byte == '\n' || byte == '\r' ? "CR" : "control");
             else if (!in_a_value) is_refused(bytes, strlen(request), 400, "");
         }
     }
@@ -274,8 +266,7 @@ TEST(a_connection_closes_when_it_is_asked_to) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         client *c = connect_to(usual);
         char request[256];
-        (void)snprintf(request, sizeof request, "GET / HTTP/1.1\r\nHost: test\r\n%s\r\n",
-                       cases[i].headers);
+        (void)snprintf(request, sizeof request, "GET / HTTP/1.1\r\nHost: test\r\n%s\r\n", cases[i].headers);
         say(c, request);
         SERVES(c, "/");
         CHECK_EQ(heard.closes, cases[i].closes);
@@ -324,9 +315,7 @@ static flake128 read_id(const flake_layout *l, unsigned form, char *line, flake_
         return id;
     }
     if (base == usual_form)
-        base = strcmp(l->name, "boundary") == 0 ? 62
-               : strcmp(l->name, "ulid") == 0   ? as_ulid
-                                                : as_uuid;
+        base = strcmp(l->name, "boundary") == 0 ? 62 : strcmp(l->name, "ulid") == 0 ? as_ulid : as_uuid;
     if (base == 16) {
         CHECK(n == 32 && strspn(line, "0123456789abcdef") == 32);
         for (size_t k = 0; k < n; k++) line[k] = (char)toupper(line[k]);
@@ -352,8 +341,8 @@ TEST(a_list_has_each_layout_in_each_format) {
         for (unsigned form = 0; form < all_forms; form++) {
             char target[128], *rest = heard.body;
             if (layout.format ? !forms[form].wide : forms[form].narrow == FLAKE_BIN4) continue;
-            (void)snprintf(target, sizeof target, "/ids?layout=%s&count=%d%s", layout.name,
-                           (int)ids_a_list, forms[form].name);
+            (void)snprintf(target, sizeof target, "/ids?layout=%s&count=%d%s", layout.name, (int)ids_a_list,
+                           forms[form].name);
             SERVES(c, target);
             lists++;
             for (char *line; (line = next_line(&rest)) != NULL && n < all_forms * ids_a_list; n++) {
@@ -362,8 +351,7 @@ TEST(a_list_has_each_layout_in_each_format) {
                 CHECK(!layout.node_bits || parts.node == 5);
                 /* Those of lanes rise by units. */
                 if (strcmp(server_mode, "lanes") == 0) CHECK(parts.unix_ms >= before.unix_ms);
-                else if (n && !layout.time_reversed)
-                    CHECK(flake128_compare(&drawn[n - 1], &id) < 0);
+                else if (n && !layout.time_reversed) CHECK(flake128_compare(&drawn[n - 1], &id) < 0);
                 before = parts;
             }
         }
@@ -421,12 +409,7 @@ TEST(a_wrong_parameter_is_named) {
 /* Reads lists that several connections requested at once: no ID repeats, nor do the stamps, if they are of the
  * same layout. */
 static void lists_of(const char *layout, bool is_wide) {
-    enum {
-        connections = 8,
-        lists = 10,
-        ids_a_list = 1000,
-        most = connections * lists * (ids_a_list + 1)
-    };
+    enum { connections = 8, lists = 10, ids_a_list = 1000, most = connections * lists * (ids_a_list + 1) };
     static flake128 ids[most];
     client *c[connections];
     char target[64];

@@ -47,38 +47,41 @@ enum {
 
 /* ---- events ---- */
 
-#define EACH_EVENT(X) \
-    X(KILLS, "processes killed") \
-    X(CLEAN_ENDS, "clean ends") \
-    X(CUTS, "power cuts") \
-    X(WRITES, "writes") \
-    X(FAULTS, "failed writes and syncs") \
-    X(HELD, "inits refused: number in use") \
-    X(BACKWARDS, "inits refused: clock went backwards") \
-    X(FAILED_INITS, "inits refused: disk failed") \
-    X(OLD_COPIES, "inits refused: max_downtime_ms") \
-    X(RESTORED, "earlier copies put back and continued") \
+#define EACH_EVENT(X)                                                 \
+    X(KILLS, "processes killed")                                      \
+    X(CLEAN_ENDS, "clean ends")                                       \
+    X(CUTS, "power cuts")                                             \
+    X(WRITES, "writes")                                               \
+    X(FAULTS, "failed writes and syncs")                              \
+    X(HELD, "inits refused: number in use")                           \
+    X(BACKWARDS, "inits refused: clock went backwards")               \
+    X(FAILED_INITS, "inits refused: disk failed")                     \
+    X(OLD_COPIES, "inits refused: max_downtime_ms")                   \
+    X(RESTORED, "earlier copies put back and continued")              \
     X(LOST_FILES, "deleted or damaged files noticed by their holder") \
-    X(EXTENDS, "extends") \
-    X(NOT_EXTENDED, "draws refused: not extended") \
-    X(FAILED_DRAWS, "draws refused: disk failed") \
-    X(LATE_DRAWS, "draws refused beside a close") \
-    X(FORKED, "draws refused after fork") \
-    X(CHILDREN_CLOSED, "children that only closed") \
-    X(OTHER_NUMBERS, "children with a number of the range") \
-    X(SAME_NUMBERS, "children with their ended parent's number") \
+    X(EXTENDS, "extends")                                             \
+    X(NOT_EXTENDED, "draws refused: not extended")                    \
+    X(FAILED_DRAWS, "draws refused: disk failed")                     \
+    X(LATE_DRAWS, "draws refused beside a close")                     \
+    X(FORKED, "draws refused after fork")                             \
+    X(CHILDREN_CLOSED, "children that only closed")                   \
+    X(OTHER_NUMBERS, "children with a number of the range")           \
+    X(SAME_NUMBERS, "children with their ended parent's number")      \
     X(HELD_NUMBERS, "children refused their living parent's number")
-#define EACH_SHARED_EVENT(X) \
-    X(LIVES, "generators made in shared memory") \
-    X(TAKE_OVERS, "take-overs") \
+#define EACH_SHARED_EVENT(X)                                       \
+    X(LIVES, "generators made in shared memory")                   \
+    X(TAKE_OVERS, "take-overs")                                    \
     X(TAKEN_HELD, "take-overs refused: holder or its child lives") \
-    X(TAKEN_CLOSED, "take-overs refused: closed") \
-    X(TAKEN_FOREIGN, "take-overs refused: another holder since") \
+    X(TAKEN_CLOSED, "take-overs refused: closed")                  \
+    X(TAKEN_FOREIGN, "take-overs refused: another holder since")   \
     X(LIVES_CLOSED, "draws refused in closed shared memory")
-#define EVENT_NAME(name, words) name,
+#define EVENT_NAME(name, words)  name,
 #define EVENT_WORDS(name, words) words,
-enum { EACH_EVENT(EVENT_NAME) shared_events, shared_before = shared_events - 1,
-       EACH_SHARED_EVENT(EVENT_NAME) n_events };
+enum {
+    EACH_EVENT(EVENT_NAME) shared_events,
+    shared_before = shared_events - 1,
+    EACH_SHARED_EVENT(EVENT_NAME) n_events
+};
 static const char *const event_words[] = {EACH_EVENT(EVENT_WORDS) EACH_SHARED_EVENT(EVENT_WORDS)};
 
 /* The disk's content where the kernel's cache has a newer record. */
@@ -97,9 +100,9 @@ typedef struct drawn {
 static struct common {
     _Atomic(size_t) n, ids;
     _Atomic(unsigned) crashes, strange; /* a status that none of this explains */
-    _Atomic(bool) power_fails; /* when this process has ended */
-    _Atomic(int) pending; /* 1: a file is gone, 2: a copy was restored, and no holder has written since */
-    _Atomic(int64_t) used_ns;  /* the horizon of a file that is gone; 0: none is */
+    _Atomic(bool) power_fails;          /* when this process has ended */
+    _Atomic(int) pending;               /* 1: a file is gone, 2: a copy was restored, and no holder has written since */
+    _Atomic(int64_t) used_ns;           /* the horizon of a file that is gone; 0: none is */
     _Atomic(unsigned) n_undo;
     undo journal[journal_room];
     _Atomic(unsigned) life; /* the newest generator in shared memory; 0: none */
@@ -118,8 +121,7 @@ static uint64_t below(uint64_t bound) { return random_below(&random_state, bound
 static void happens(unsigned event) { atomic_fetch_add(&happened[event], 1u); }
 
 static void is_strange(const char *what, flake_status status) {
-    if (atomic_fetch_add(&common->strange, 1u) < 5)
-        printf("  strange: %s: %s\n", what, flake_status_str(status));
+    if (atomic_fetch_add(&common->strange, 1u) < 5) printf("  strange: %s: %s\n", what, flake_status_str(status));
     (void)fflush(stdout);
 }
 
@@ -179,8 +181,7 @@ static void before_write(int fd, size_t n) {
     const off_t at = lseek(fd, 0, SEEK_CUR);
     happens(WRITES);
     const int call = disk.calls + 1;
-    if (disk.fail_from && call >= disk.fail_from && call < disk.fail_from + disk.fails)
-        happens(FAULTS);
+    if (disk.fail_from && call >= disk.fail_from && call < disk.fail_from + disk.fails) happens(FAULTS);
     if (n != FLAKE_I_RECORD || at < FLAKE_I_FIRST_RECORD || fstat(fd, &file) != 0) return;
     for (unsigned i = 0; i < journal_room; i++) {
         undo *u = &common->journal[i];
@@ -215,8 +216,7 @@ static void after_sync(int fd, bool well) {
 /* Whether a sync has failed and its record has not been written since. */
 static bool cache_differs(void) {
     for (unsigned i = 0; i < journal_room; i++)
-        if (atomic_load(&common->journal[i].inode) && !atomic_load(&common->journal[i].is_dirty))
-            return true;
+        if (atomic_load(&common->journal[i].inode) && !atomic_load(&common->journal[i].is_dirty)) return true;
     return false;
 }
 
@@ -230,8 +230,7 @@ static void take_back(const undo *u, const char *path) {
     struct stat file;
     if (stat(path, &file) != 0 || (uint64_t)file.st_ino != atomic_load(&u->inode)) return;
     const int fd = (open)(path, O_RDWR);
-    const size_t kept =
-        atomic_load(&u->is_dirty) && below(4) ? (size_t)below(sizeof u->bytes + 1) : 0;
+    const size_t kept = atomic_load(&u->is_dirty) && below(4) ? (size_t)below(sizeof u->bytes + 1) : 0;
     if (fd < 0) abort();
     if (pwrite(fd, u->bytes + kept, sizeof u->bytes - kept, u->at + (off_t)kept) < 0) abort();
     (void)(close)(fd);
@@ -383,8 +382,7 @@ static bool is_begun(flake_status status) {
 static void count_draw(flake_status status) {
     if (status == FLAKE_NOT_EXTENDED) happens(NOT_EXTENDED);
     else if (status == FLAKE_IO) happens(FAILED_DRAWS);
-    else if (status != FLAKE_OK && status != FLAKE_AGAIN && status != FLAKE_CLOCK_BACKWARDS)
-        is_strange("draw", status);
+    else if (status != FLAKE_OK && status != FLAKE_AGAIN && status != FLAKE_CLOCK_BACKWARDS) is_strange("draw", status);
 }
 
 static flake_options options_in_attack(void) {
@@ -406,17 +404,17 @@ static void close_well(flake_gen *g) {
 }
 
 /* Draws n IDs or fewer by one of four calls; returns how many. The first that is zero ends them. */
-#define DRAW_BY(prefix, out, wanted, is_none, ...)                                       \
-    do {                                                                                  \
-        const uint64_t call = below(4);                                                   \
-        *got = call == 0   ? (status = prefix##_next(__VA_ARGS__, out)) == FLAKE_OK       \
-               : call == 1 ? (status = prefix##_try(__VA_ARGS__, out)) == FLAKE_OK        \
-                           : 0;                                                           \
-        if (call == 3) status = prefix##_try_n(__VA_ARGS__, out, wanted, got);            \
-        if (call == 2) {                                                                  \
-            status = prefix##_next_n(__VA_ARGS__, out, wanted);                           \
-            for (*got = 0; *got < (wanted) && !(is_none); ++*got) continue;               \
-        }                                                                                 \
+#define DRAW_BY(prefix, out, wanted, is_none, ...)                                  \
+    do {                                                                            \
+        const uint64_t call = below(4);                                             \
+        *got = call == 0   ? (status = prefix##_next(__VA_ARGS__, out)) == FLAKE_OK \
+               : call == 1 ? (status = prefix##_try(__VA_ARGS__, out)) == FLAKE_OK  \
+                           : 0;                                                     \
+        if (call == 3) status = prefix##_try_n(__VA_ARGS__, out, wanted, got);      \
+        if (call == 2) {                                                            \
+            status = prefix##_next_n(__VA_ARGS__, out, wanted);                     \
+            for (*got = 0; *got < (wanted) && !(is_none); ++*got) continue;         \
+        }                                                                           \
     } while (0)
 
 static flake_status draw64(flake_gen *g, uint64_t keys[most_batch], size_t *got) {
@@ -444,8 +442,7 @@ static flake_status draw_snos(sno_gen *g, uint64_t keys[most_batch], size_t *got
     const size_t n = 1 + (size_t)below(batch);
     flake_status status = FLAKE_OK;
     DRAW_BY(sno, ids, n, is_zero(&ids[*got], sizeof *ids), g, 7);
-    for (size_t i = 0; i < *got; i++)
-        keys[i] = (uint64_t)sno_partition(ids[i]) << 57 | sno_key(ids[i]);
+    for (size_t i = 0; i < *got; i++) keys[i] = (uint64_t)sno_partition(ids[i]) << 57 | sno_key(ids[i]);
     return status;
 }
 
@@ -579,8 +576,7 @@ static void run_of_files(void) {
         if (horizon_ns == INT64_MAX || status != FLAKE_MISMATCH) count_draw(status);
         else happens(LOST_FILES);
         for (size_t i = 0; i < got; i++)
-            if ((int64_t)((ids[i] >> 22) + 1) * a_ms - 1 > horizon_ns)
-                is_strange("an ID past the horizon", status);
+            if ((int64_t)((ids[i] >> 22) + 1) * a_ms - 1 > horizon_ns) is_strange("an ID past the horizon", status);
         keep(300, ids, got);
         if (horizon_ns == INT64_MAX) step_clock();
         else pass_ms((int64_t)below(30));
@@ -606,8 +602,7 @@ static void try_old_copy(void) {
     const flake_status status = flake_init(&gen, flake_node_fixed(our_folder, 0), &o, NULL);
     if (status == FLAKE_DOWNTIME) happens(OLD_COPIES);
     else is_strange("an old copy", status);
-    if (!read_slot(after, &r) || memcmp(after, copy, sizeof after) != 0)
-        is_strange("an old copy was changed", status);
+    if (!read_slot(after, &r) || memcmp(after, copy, sizeof after) != 0) is_strange("an old copy was changed", status);
     put_slot(before, true);
 }
 
@@ -647,9 +642,7 @@ TEST(files) {
 
 // >>few and many
 
-typedef enum kind {
-    PLAIN, SINGLE, SHARDS, LANES, WIDE, WIDE_LANES, SNO, SNO_SHARDS, SNO_LANES, kinds
-} kind;
+typedef enum kind { PLAIN, SINGLE, SHARDS, LANES, WIDE, WIDE_LANES, SNO, SNO_SHARDS, SNO_LANES, kinds } kind;
 static struct mine {
     kind kind;
     flake_gen gen[2];
@@ -666,8 +659,7 @@ static flake_options mine_options(void) {
     o.manual_extend = below(4) == 0;
     o.no_wait = below(2);
     o.single_thread = mine.kind == SINGLE;
-    if (mine.kind == LANES || mine.kind == WIDE_LANES || mine.kind == SNO_LANES)
-        o = way_lanes_of(o, mine.lanes);
+    if (mine.kind == LANES || mine.kind == WIDE_LANES || mine.kind == SNO_LANES) o = way_lanes_of(o, mine.lanes);
     if (mine.kind >= SNO) memset(&o.layout, 0, sizeof o.layout);
     else if (mine.kind >= WIDE) o.layout = flake_layout_boundary;
     else {
@@ -690,11 +682,8 @@ static flake_status begin_mine(flake_node node, bool again) {
         return sno_init_shards(mine.sno, 2, node, pool, &o, NULL);
     case SNO:
     case SNO_LANES:
-        return again ? sno_reinit_after_fork(mine.sno, node, pool, &o, NULL)
-                     : sno_init(mine.sno, node, pool, &o, NULL);
-    default:
-        return again ? flake_reinit_after_fork(mine.gen, node, &o, NULL)
-                     : flake_init(mine.gen, node, &o, NULL);
+        return again ? sno_reinit_after_fork(mine.sno, node, pool, &o, NULL) : sno_init(mine.sno, node, pool, &o, NULL);
+    default: return again ? flake_reinit_after_fork(mine.gen, node, &o, NULL) : flake_init(mine.gen, node, &o, NULL);
     }
 }
 
@@ -742,8 +731,7 @@ static void run_of_child(void) {
         return;
     }
     const bool wants_same = how == 1;
-    for (int tries = 0; (status = begin_mine(wants_same ? same : of_range(), true)) != FLAKE_OK;
-         tries++) {
+    for (int tries = 0; (status = begin_mine(wants_same ? same : of_range(), true)) != FLAKE_OK; tries++) {
         if (wants_same && status == FLAKE_IN_USE) happens(HELD_NUMBERS);
         if (tries == 10 || mine.kind == SHARDS || mine.kind == SNO_SHARDS) return;
         (void)is_begun(status);
@@ -905,8 +893,7 @@ static void run_of_shared(void) {
 }
 
 TEST(shared) {
-    if (words_reach_other_processes)
-        kill_among(run_of_shared, all_kills / 5);
+    if (words_reach_other_processes) kill_among(run_of_shared, all_kills / 5);
 }
 
 static bool all_happened(void) {
@@ -921,7 +908,7 @@ static bool all_happened(void) {
     return well;
 }
 
-static void *share(size_t size) {
+static void *shared_memory(size_t size) {
     void *const at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED) abort();
     return at;
@@ -930,8 +917,7 @@ static void *share(size_t size) {
 int main(int argc, char **argv) {
     int code;
     for (; argc > 1 && strncmp(argv[1], "--", 2) == 0; argc--, argv++) {
-        if (strncmp(argv[1], "--kills=", 8) == 0)
-            all_kills = (unsigned)strtoul(argv[1] + 8, NULL, 10);
+        if (strncmp(argv[1], "--kills=", 8) == 0) all_kills = (unsigned)strtoul(argv[1] + 8, NULL, 10);
         else if (strncmp(argv[1], "--ids=", 6) == 0) {
             wanted_ids = strtoull(argv[1] + 6, NULL, 10);
             batch = most_batch;
@@ -940,8 +926,8 @@ int main(int argc, char **argv) {
 #if defined(__linux__)
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 #endif
-    common = (struct common *)share(sizeof *common);
-    happened = (_Atomic(uint64_t) *)share(n_events * sizeof *happened);
+    common = (struct common *)shared_memory(sizeof *common);
+    happened = (_Atomic(uint64_t) *)shared_memory(n_events * sizeof *happened);
     check_before = begin_attack;
     check_after = report;
     do {

@@ -17,24 +17,20 @@
  *
  * A mode, which is one way to draw, is a line of the table at the end.
  */
-#define _XOPEN_SOURCE 700
-#define _DEFAULT_SOURCE
+#define _GNU_SOURCE
+#define REAL_SLEEP
+#include "support.h"
 #include "flake.h"
 #include "sno.h"
 #include "options.h"
 #include "real_time.h"
+#include "temporary_dir.h"
 #include <errno.h>
-#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 enum {
     kept_ms = 8000,    /* before the clock */
@@ -78,10 +74,11 @@ static struct hours {
     _Atomic(bool) stop;
 } * hours;
 
-static bool shared_map(void **at, size_t size) {
-    *at =
-        mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    return *at != MAP_FAILED;
+/* Memory that forked children share. */
+static void *shared_memory(size_t size) {
+    void *const at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED) abort();
+    return at;
 }
 
 static int64_t unix_ms(void) { return clock_ns(CLOCK_REALTIME) / 1000000; }
@@ -90,18 +87,15 @@ static uint64_t floor_at(const space *s, int64_t now_ms) {
     return (uint64_t)((now_ms - kept_ms - s->epoch_ms) / s->unit_ms);
 }
 
-static bool space_init(space *s, int64_t unit_ms, int64_t epoch_ms, uint64_t row_bits) {
-    void *at;
+static void space_init(space *s, int64_t unit_ms, int64_t epoch_ms, uint64_t row_bits) {
     if (s->bits) (void)munmap((void *)s->bits, s->rows * s->row_bits / 8);
     s->unit_ms = unit_ms;
     s->epoch_ms = epoch_ms;
     s->row_bits = row_bits;
     s->rows = (uint64_t)(window_ms / unit_ms);
-    if (!shared_map(&at, s->rows * row_bits / 8)) return false;
-    s->bits = (_Atomic(uint64_t) *)at;
+    s->bits = (_Atomic(uint64_t) *)shared_memory(s->rows * row_bits / 8);
     atomic_store(&s->floor, floor_at(s, unix_ms()));
     atomic_store(&s->ceiling, atomic_load(&s->floor) + s->rows);
-    return true;
 }
 
 /* Waits until no thread sets a bit by an earlier floor. */
@@ -186,13 +180,11 @@ static flake_gen ms_whole, ms_shards[most_threads], ms_lanes;
 static flake_gen roomy_whole, roomy_shards[most_threads], roomy_lanes, wide_lanes;
 static sno_gen sno_whole, sno_shards[most_threads], sno_lanes, sno_batches;
 /* One for each clock: for batches, for given times, for stocks; then with lanes. */
-static const int kinds[] = {FLAKE_CLOCK_EXACT,  FLAKE_CLOCK_EXACT, FLAKE_CLOCK_EXACT,
-                            FLAKE_CLOCK_COARSE, FLAKE_CLOCK_FAST,  FLAKE_CLOCK_COARSE,
-                            FLAKE_CLOCK_FAST};
+static const int kinds[] = {FLAKE_CLOCK_EXACT, FLAKE_CLOCK_EXACT,  FLAKE_CLOCK_EXACT, FLAKE_CLOCK_COARSE,
+                            FLAKE_CLOCK_FAST,  FLAKE_CLOCK_COARSE, FLAKE_CLOCK_FAST};
 enum { n_others = sizeof kinds / sizeof *kinds, first_laned = 5 };
 static flake_gen others[n_others];
 static flake_prefetch stocks[crowd];
-static char folder[512];
 
 /* So many numbers a unit that no thread waits for the clock. */
 static flake_layout roomy(void) { return flake_layout_of(40, 4, 20, INT64_C(1577836800000)); }
@@ -209,13 +201,12 @@ static flake_node node_of(unsigned part) { return flake_node_fixed(NULL, first_p
 static bool make_lanes(flake_gen *g, uint64_t node, flake_options o, size_t n) {
     static flake_lane lanes_of[5][n_lanes];
     static unsigned used;
-    return flake_init(g, flake_node_fixed(NULL, node), with_lanes(&o, lanes_of[used++ % 5], n),
-                      NULL) == FLAKE_OK;
+    return flake_init(g, flake_node_fixed(NULL, node), with_lanes(&o, lanes_of[used++ % 5], n), NULL) == FLAKE_OK;
 }
 
 /* One generator for all threads, shards, and one with lanes. */
-static bool make_three(flake_gen *whole, flake_gen *shards, flake_gen *lanes, flake_options o,
-                       unsigned threads, size_t with) {
+static bool make_three(flake_gen *whole, flake_gen *shards, flake_gen *lanes, flake_options o, unsigned threads,
+                       size_t with) {
     const flake_node node = flake_node_fixed(NULL, NODE_SHARDS);
     bool well = flake_init(whole, flake_node_fixed(NULL, NODE_SHARED), &o, NULL) == FLAKE_OK;
     well &= flake_init_shards(shards, threads, node, &o, NULL) == FLAKE_OK;
@@ -234,10 +225,8 @@ static bool make_first(unsigned threads, size_t with, int64_t max_wait_ms, uint3
     o.seq_max = wide_max;
     return well & make_lanes(&wide_lanes, wide_node, o, with) &&
            sno_init(&sno_whole, node_of(PART_SHARED), NULL, NULL, NULL) == FLAKE_OK &&
-           sno_init_shards(sno_shards, threads, node_of(PART_SHARDS), NULL, NULL, NULL) ==
-               FLAKE_OK &&
-           sno_init(&sno_lanes, node_of(PART_LANES), NULL, with_lanes(NULL, sno_lane, with),
-                    NULL) == FLAKE_OK;
+           sno_init_shards(sno_shards, threads, node_of(PART_SHARDS), NULL, NULL, NULL) == FLAKE_OK &&
+           sno_init(&sno_lanes, node_of(PART_LANES), NULL, with_lanes(NULL, sno_lane, with), NULL) == FLAKE_OK;
 }
 
 static bool make_others(void) {
@@ -248,19 +237,11 @@ static bool make_others(void) {
         well &= i < first_laned ? flake_init(&others[i], node, &o, NULL) == FLAKE_OK
                                 : make_lanes(&others[i], NODE_OTHERS + i, o, 3);
     }
-    for (unsigned i = 0; i < crowd; i++)
-        well &= flake_prefetch_init(&stocks[i], &others[2], 100, 50, NULL) == FLAKE_OK;
+    for (unsigned i = 0; i < crowd; i++) well &= flake_prefetch_init(&stocks[i], &others[2], 100, 50, NULL) == FLAKE_OK;
     return well;
 }
 
 /* ---- drawing ---- */
-
-static uint64_t random_of(uint64_t *state) {
-    *state ^= *state << 13;
-    *state ^= *state >> 7;
-    *state ^= *state << 17;
-    return *state >> 11;
-}
 
 /* IDs of any size. */
 typedef union drawn {
@@ -280,8 +261,7 @@ static bool find_place(unsigned of, const drawn *ids, size_t i, place *p) {
     }
     if (of == SPACE_WIDE) {
         flake_parts parts = {0};
-        const flake_status status =
-            flake128_decompose(&flake_layout_boundary, &ids->wide[i], &parts);
+        const flake_status status = flake128_decompose(&flake_layout_boundary, &ids->wide[i], &parts);
         p->unit = (uint64_t)parts.unix_ms;
         p->number = parts.seq;
         return status == FLAKE_OK && parts.node == wide_node;
@@ -331,39 +311,34 @@ typedef struct mode {
                        : prefix##next(g, __VA_ARGS__ ids))
 
 /* Its IDs at `at`; *n: how many are wanted, then how many there are. */
-static flake_status draw(const mode *m, void *g, char letter, drawn *ids, size_t at, size_t *n,
-                         int64_t now_ms) {
-    const flake_status status =
-        letter == 'p'            ? flake_prefetch_next((flake_prefetch *)g, &ids->flake[at])
-        : m->space == SPACE_SNO  ? CALL_BY(letter, sno_, (sno_gen *)g, &ids->sno[at], meta, )
-        : m->space == SPACE_WIDE ? CALL_BY(letter, flake128_, (flake_gen *)g, &ids->wide[at], )
-                                 : CALL_BY(letter, flake_, (flake_gen *)g, &ids->flake[at], );
+static flake_status draw(const mode *m, void *g, char letter, drawn *ids, size_t at, size_t *n, int64_t now_ms) {
+    const flake_status status = letter == 'p'            ? flake_prefetch_next((flake_prefetch *)g, &ids->flake[at])
+                                : m->space == SPACE_SNO  ? CALL_BY(letter, sno_, (sno_gen *)g, &ids->sno[at], meta, )
+                                : m->space == SPACE_WIDE ? CALL_BY(letter, flake128_, (flake_gen *)g, &ids->wide[at], )
+                                                         : CALL_BY(letter, flake_, (flake_gen *)g, &ids->flake[at], );
     if (status != FLAKE_OK) *n = 0;
     return status;
 }
 
-static void draw_some(const mode *m, worker *w, unsigned nth, const char *letters,
-                      uint64_t *random) {
+static void draw_some(const mode *m, worker *w, unsigned nth, const char *letters, uint64_t *random) {
     drawn ids;
     memset(&ids, 0, sizeof ids);
     void *const g = (char *)m->gens + m->shard * nth;
-    const char letter = letters[random_of(random) % strlen(letters)];
+    const char letter = letters[random_below(random, strlen(letters))];
     const int64_t before_ms = letter == 'a' || m->order == NEAR_CLOCK ? unix_ms() : 0;
-    const int64_t now_ms = before_ms - (letter == 'a' ? (int64_t)(random_of(random) % 4) : 0);
-    size_t n = letter == 'N' || letter == 'T' ? 1 + random_of(random) % most_ids : 1, sum = 0;
+    const int64_t now_ms = before_ms - (letter == 'a' ? (int64_t)random_below(random, 4) : 0);
+    size_t n = letter == 'N' || letter == 'T' ? 1 + random_below(random, most_ids) : 1, sum = 0;
     flake_status status = draw(m, g, letter, &ids, 0, &n, now_ms);
-    for (sum = n; letter == 'n' && n && sum < calls; sum += n)
-        status = draw(m, g, letter, &ids, sum, &n, now_ms);
+    for (sum = n; letter == 'n' && n && sum < calls; sum += n) status = draw(m, g, letter, &ids, sum, &n, now_ms);
     const uint64_t after_ms = m->order == NEAR_CLOCK ? (uint64_t)unix_ms() : 0;
     note_ids(w, m->space, status, &ids, sum);
     for (size_t i = 0; letter == 'n' && i < sum && m->order; i++) {
         place now;
         (void)find_place(m->space, &ids, i, &now);
-        w->misplaced +=
-            m->order == NEAR_CLOCK
-                ? now.unit + 2 < (uint64_t)before_ms || now.unit > after_ms + 1
-                : now.unit < w->last.unit || (m->order == IDS_RISE && now.unit == w->last.unit &&
-                                              now.number <= w->last.number);
+        w->misplaced += m->order == NEAR_CLOCK
+                            ? now.unit + 2 < (uint64_t)before_ms || now.unit > after_ms + 1
+                            : now.unit < w->last.unit ||
+                                  (m->order == IDS_RISE && now.unit == w->last.unit && now.number <= w->last.number);
         w->last = now;
     }
 }
@@ -393,7 +368,7 @@ static bool draw_run(worker *w, uint64_t number, int64_t ms) {
 }
 
 static void draw_closed(worker *w, uint64_t *random) {
-    const int64_t ms = (int64_t)(random_of(random) % 400);
+    const int64_t ms = (int64_t)random_below(random, 400);
     if (draw_run(w, NODE_CLOSED, ms)) atomic_fetch_add(&hours->restarts, 1);
 }
 
@@ -419,7 +394,7 @@ static void draw_killed(worker *w, uint64_t *random) {
         (void)draw_run(w, NODE_KILLED, 60000);
         _exit(0);
     }
-    nap_us(1000 * (long)(50 + random_of(random) % 700));
+    nap_us(1000 * (long)(50 + random_below(random, 700)));
     (void)kill(child, SIGKILL);
     end_of(child);
     if (atomic_load(&w->busy) & 1) atomic_fetch_add(&w->busy, 1); /* killed while it set a bit */
@@ -430,18 +405,15 @@ static void draw_killed(worker *w, uint64_t *random) {
  * directory. */
 static void draw_as_child(worker *w, unsigned turn) {
     const flake_options o = options_of(flake_layout_idgen, FLAKE_CLOCK_EXACT);
-    const flake_node node =
-        flake_node_any(folder, NODE_CHILDREN, NODE_CHILDREN + most_children - 1);
+    const flake_node node = flake_node_any(folder, NODE_CHILDREN, NODE_CHILDREN + most_children - 1);
     drawn ids = {{0}};
     for (int again = 0; again < 2; again++) {
-        const flake_status status =
-            again ? sno_next(&sno_whole, meta, ids.sno) : flake_next(&ms_whole, ids.flake);
+        const flake_status status = again ? sno_next(&sno_whole, meta, ids.sno) : flake_next(&ms_whole, ids.flake);
         if (status == FLAKE_FORKED) atomic_fetch_add(&hours->refusals, 1);
         else note_one(w, again ? SPACE_SNO : SPACE_MS, status, &ids);
     }
     if (flake_reinit_after_fork(&ms_whole, node, &o, NULL) != FLAKE_OK ||
-        sno_reinit_after_fork(&sno_whole, node_of(PART_CHILDREN + turn), NULL, NULL, NULL) !=
-            FLAKE_OK) {
+        sno_reinit_after_fork(&sno_whole, node_of(PART_CHILDREN + turn), NULL, NULL, NULL) != FLAKE_OK) {
         atomic_fetch_add(&w->failed, 1);
         return;
     }
@@ -464,11 +436,10 @@ static void draw_forked(worker *w, uint64_t *random) {
     nap_us(60000);
 }
 
-#define THREE_MODES(ids_of, space, of)                                                             \
-    {"shared", ids_of, space, &of##_whole, 0, "nnnt", crowd, IDS_RISE, NULL},                      \
-        {"sharded", ids_of, space, of##_shards, sizeof *of##_shards, "nN", crowd, IDS_RISE, NULL}, \
-    {                                                                                              \
-        "lanes", ids_of, space, &of##_lanes, 0, "nN", 2 * crowd, UNITS_RISE, NULL                  \
+#define THREE_MODES(ids_of, space, of)                                                               \
+    {"shared", ids_of, space, &of##_whole, 0, "nnnt", crowd, IDS_RISE, NULL},                        \
+        {"sharded", ids_of, space, of##_shards, sizeof *of##_shards, "nN", crowd, IDS_RISE, NULL}, { \
+        "lanes", ids_of, space, &of##_lanes, 0, "nN", 2 * crowd, UNITS_RISE, NULL                    \
     }
 static const mode modes[] = {
     THREE_MODES("flake 40+4+20", SPACE_ROOMY, roomy),
@@ -556,20 +527,19 @@ static bool say_mode(const mode *m, unsigned threads, uint64_t wanted, bool was_
     const worker sum = sum_of(m);
     const bool well = count(sum.ids && sum.ids >= wanted && !sum.duplicates && !sum.failed &&
                             (!sum.misplaced || was_set) && (!wanted || !sum.refused));
-    printf("%2u threads, %-7s %-13s %13" PRIu64 " IDs %4" PRIu64 " duplicates %4" PRIu64
-           " misplaced %4" PRIu64 " late %6" PRIu64 " times none free %4" PRIu64 " failed",
-           threads, m->name, m->ids_of, sum.ids, sum.duplicates, sum.misplaced, sum.late,
-           sum.refused, sum.failed);
+    printf("%2u threads, %-7s %-13s %13" PRIu64 " IDs %4" PRIu64 " duplicates %4" PRIu64 " misplaced %4" PRIu64
+           " late %6" PRIu64 " times none free %4" PRIu64 " failed",
+           threads, m->name, m->ids_of, sum.ids, sum.duplicates, sum.misplaced, sum.late, sum.refused, sum.failed);
     return well;
 }
 
 static void say_progress(double seconds, const char *end) {
     const worker all = sum_of(NULL);
-    printf("%02d:%02d:%02d %" PRIu64 " IDs %" PRIu64 " duplicates %" PRIu64 " late %" PRIu64
-           " failed, %" PRIu64 " forks %" PRIu64 " kills %" PRIu64 " restarts %7.3f M/s%s",
-           (int)(seconds / 3600), (int)(seconds / 60) % 60, (int)seconds % 60, all.ids,
-           all.duplicates, all.late, all.failed, (uint64_t)hours->forks, (uint64_t)hours->kills,
-           (uint64_t)hours->restarts, seconds > 0 ? (double)all.ids / seconds / 1e6 : 0, end);
+    printf("%02d:%02d:%02d %" PRIu64 " IDs %" PRIu64 " duplicates %" PRIu64 " late %" PRIu64 " failed, %" PRIu64
+           " forks %" PRIu64 " kills %" PRIu64 " restarts %7.3f M/s%s",
+           (int)(seconds / 3600), (int)(seconds / 60) % 60, (int)seconds % 60, all.ids, all.duplicates, all.late,
+           all.failed, (uint64_t)hours->forks, (uint64_t)hours->kills, (uint64_t)hours->restarts,
+           seconds > 0 ? (double)all.ids / seconds / 1e6 : 0, end);
     (void)fflush(stdout);
 }
 
@@ -579,18 +549,16 @@ static void on_signal(int number) {
 }
 
 /* Empty ones, and workers that have done nothing. */
-static bool begin(void) {
+static void begin(void) {
     memset((void *)hours->workers, 0, sizeof hours->workers);
     memset((void *)hours->late, 0, sizeof hours->late);
     hours->late_duplicates = 0;
     n_seats = 0;
     atomic_store(&ended, 0);
-    return space_init(&hours->spaces[SPACE_MS], 1, flake_layout_idgen.epoch_ms,
-                      (uint64_t)n_nodes << 12) &&
-           space_init(&hours->spaces[SPACE_ROOMY], 1, roomy().epoch_ms, 3 << 20) &&
-           space_init(&hours->spaces[SPACE_SNO], 4, INT64_C(1262304000000),
-                      (uint64_t)n_parts << 17) &&
-           space_init(&hours->spaces[SPACE_WIDE], 1, 0, 1 << 16);
+    space_init(&hours->spaces[SPACE_MS], 1, flake_layout_idgen.epoch_ms, (uint64_t)n_nodes << 12);
+    space_init(&hours->spaces[SPACE_ROOMY], 1, roomy().epoch_ms, 3 << 20);
+    space_init(&hours->spaces[SPACE_SNO], 4, INT64_C(1262304000000), (uint64_t)n_parts << 17);
+    space_init(&hours->spaces[SPACE_WIDE], 1, 0, 1 << 16);
 }
 
 static void move_windows(void) {
@@ -661,7 +629,8 @@ static void soak_ids(uint64_t each) {
     for (unsigned i = 0; i < n_first * 3; i++) {
         const mode *const m = &modes[i / 3];
         const unsigned threads = crowds[i % 3];
-        if (!begin() || !make_first(threads, n_lanes, 60000, 0) || !make_others()) abort();
+        begin();
+        if (!make_first(threads, n_lanes, 60000, 0) || !make_others()) abort();
         share = each / threads;
         const int64_t drift_before_ns = drift_ns(), began_ns = clock_ns(CLOCK_MONOTONIC);
         seat_all(m, threads, "n");
@@ -679,7 +648,8 @@ static void soak_for(double seconds) {
     const bool is_seen = isatty(1);
     const int64_t drift_before_ns = drift_ns(), began_ns = clock_ns(CLOCK_MONOTONIC);
     double next_line = 60, now = 0;
-    if (!begin() || !make_first(crowd, 3, 0, 4095) || !make_others()) abort();
+    begin();
+    if (!make_first(crowd, 3, 0, 4095) || !make_others()) abort();
     for (unsigned m = 0; m < n_modes; m++) seat_all(&modes[m], modes[m].threads, modes[m].calls);
     for (int tick = 0; now < seconds && !atomic_load(&hours->stop); tick++) {
         move_windows();
@@ -699,14 +669,8 @@ static void soak_for(double seconds) {
         (void)putchar('\n');
     }
     (void)count(hours->refusals == 2 * hours->forks && hours->forks);
-    printf("%" PRIu64 " draws of %" PRIu64
-           " forked children from their parent's generators were refused\n",
+    printf("%" PRIu64 " draws of %" PRIu64 " forked children from their parent's generators were refused\n",
            (uint64_t)hours->refusals, (uint64_t)hours->forks);
-    for (unsigned number = 0; number < n_nodes; number++) {
-        char path[600];
-        (void)snprintf(path, sizeof path, "%s/%u.slot", folder, number);
-        (void)unlink(path);
-    }
 }
 
 int main(int argc, char **argv) {
@@ -721,14 +685,11 @@ int main(int argc, char **argv) {
             return 2;
         }
     }
-    const char *tmp = getenv("TMPDIR");
     struct sigaction on;
     struct rusage usage;
-    void *at;
-    (void)snprintf(folder, sizeof folder, "%s/soak-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-    if (!mkdtemp(folder) || !shared_map(&at, sizeof *hours)) return 1;
-    hours = (struct hours *)at;
-    if (!begin()) return 1;
+    begin_folder();
+    hours = (struct hours *)shared_memory(sizeof *hours);
+    begin();
     windows_move();
     twins_are_found();
     memset(&on, 0, sizeof on);
@@ -745,7 +706,7 @@ int main(int argc, char **argv) {
     (void)getrusage(RUSAGE_SELF, &usage);
     (void)count(usage.ru_maxrss / 1024 < most_mib);
     printf("%ld MiB of memory at most\n", usage.ru_maxrss / 1024);
-    (void)rmdir(folder);
+    end_folder();
     printf("%d passed, %d failed\n", passed, failed);
     return failed != 0;
 }

@@ -23,7 +23,7 @@ int madvise(void *page, size_t n, int kind) {
 // clang-format off
 
 /* The lease has expired, and the key with it: a write with a new lease restores it. */
-TEST(a_key_that_is_gone_is_put_back) {
+TEST(a_deleted_key_is_restored) {
     static const told gone[] = {{.to = "lease/keepalive", .text = "{'result':{'header':{}}}"},
                                 {.to = "LEASE", .text = BOTH(HORIZON("$known"), "")},
                                 {.to = "lease/grant", .text = "{'header':{},'ID':'8','TTL':'3'}"}, {0}};
@@ -54,7 +54,7 @@ TEST(a_key_that_is_gone_is_put_back) {
 }
 
 /* The same bytes are sent until their result is known; only then others. */
-TEST(an_answer_that_is_lost_is_asked_for_again) {
+TEST(a_write_whose_answer_is_lost_is_repeated) {
     static const told lost[] = {{.to = "LEASE", .sent = CURLE_GOT_NOTHING, .ms = 300, .times = 2},
                                 {.to = "LEASE", .text = "{'header':{}}", .times = 2},
                                 {.to = "LEASE", .text = BOTH(HORIZON("$put"), POOL)}, {0}};
@@ -99,7 +99,7 @@ TEST(an_answer_that_is_lost_is_asked_for_again) {
 }
 
 /* Soon: within a twelfth of the lease, a request's time, or 250 ms, whichever is least. */
-TEST(what_failed_is_tried_again_soon) {
+TEST(failed_requests_are_retried_soon) {
     static const told grants[][2] = {
         {{.to = "lease/grant", .text = "{'header':{},'ID':'9','TTL':'1'}"}, {0}},
         {{.to = "lease/grant", .text = "{'header':{},'ID':'9','TTL':'30'}"}, {0}}};
@@ -122,7 +122,29 @@ TEST(what_failed_is_tried_again_soon) {
     }
 }
 
-TEST(what_another_has_written_is_lost) {
+/* An extension may have been made although it is refused. */
+TEST(the_keys_decide_whether_a_refused_write_was_made) {
+    static const struct {
+        const char *horizon_and_pool;
+        flake_status status;
+    } cases[] = {{BOTH(HORIZON("$put"), POOL), FLAKE_OK},
+                 {BOTH(HORIZON("$put"), ""), FLAKE_OK},
+                 {BOTH(HORIZON("$known"), ""), FLAKE_OK}, /* the key is put back */
+                 {BOTH(HORIZON("$known"), POOL), FLAKE_LEASE_LOST},
+                 {BOTH(HORIZON("eA=="), ""), FLAKE_LEASE_LOST},
+                 {BOTH(",'kvs':[{'key':'$horizon'}]", ""), FLAKE_LEASE_LOST}, /* malformed */
+                 {BOTH(",'kvs':[7]", ""), FLAKE_LEASE_LOST},
+                 {BOTH("", ""), FLAKE_LEASE_LOST}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const told answer[] = {{.to = "LEASE", .text = cases[i].horizon_and_pool}, {0}};
+        begin_claimed(answer);
+        hold_told(1100, 200);
+        CHECK_EQ(told_list[0].answered, 1);
+        CHECK_EQ(flake_etcd_check(&claim, NULL), cases[i].status);
+    }
+}
+
+TEST(a_number_that_another_process_has_written_is_lost) {
     static const told other[] = {{.to = "LEASE", .text = BOTH(HORIZON("eA=="), POOL)}, {0}};
     begin_claimed(other);
     watch_says_ms = 1500;
@@ -165,7 +187,7 @@ TEST(a_release_writes_only_what_is_held) {
 }
 
 /* A new claim of the same object keeps nothing of the old one. */
-TEST(a_claim_begins_anew) {
+TEST(a_second_claim_keeps_nothing_of_the_first) {
     static const told fails[] = {{.to = "LEASE", .http = 503, .text = "{'code':14}", .times = 4}, {0}};
     const told later[] = {{.to = "keys_only", .text = numbers(0, 0, 20, 21, -7000)}, {0}};
     const flake_etcd_options o = scripted();
@@ -214,26 +236,8 @@ TEST(a_claim_begins_anew) {
         NOTE("1150: a draw is again"));
 }
 
-TEST(an_old_generator_stays_shut) {
-    const flake_etcd_options o = scripted();
-    flake_gen gen, late;
-    uint64_t id;
-    begin_claimed(NULL);
-    CHECK_EQ(init(&gen, &claim), FLAKE_OK);
-    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
-    let_go(&claim);
-    CHECK_EQ(flake_next(&gen, &id), FLAKE_LEASE_LOST);
-    CHECK_EQ(flake_try(&gen, &id), FLAKE_LEASE_LOST);
-    CHECK(init(&late, &claim) == FLAKE_LEASE_LOST || flake_next(&late, &id) == FLAKE_LEASE_LOST);
-    easies_n = 0;
-    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
-    CHECK_EQ(flake_next(&gen, &id), FLAKE_LEASE_LOST);
-    CHECK_EQ(init(&gen, &claim), FLAKE_OK);
-    CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
-}
-
 /* At most one request in 250 ms, besides those that keep the lease and extend the horizon. */
-TEST(a_watch_that_talks_constantly_asks_no_more) {
+TEST(frequent_changes_cause_few_requests) {
     int asked = 0;
     begin_claimed(NULL);
     watch_says_ms = clock_ms + 5;
@@ -245,7 +249,7 @@ TEST(a_watch_that_talks_constantly_asks_no_more) {
 }
 
 /* The thread checks its claim when the watch reports a change, and when it ends. */
-TEST(a_watch_is_a_reason_to_look) {
+TEST(a_change_and_the_end_of_a_watch_cause_a_write) {
     static const told moved[] = {{.to = "LEASE", .sent = CURLE_GOT_NOTHING, .ms = 20}, {0}};
     HOLDS(moved, 1234, 0, 800, /* the write goes to the next member, and the watch with it */
         WATCH_SAYS(3, 204, 1234),
@@ -295,7 +299,7 @@ TEST(a_watch_is_a_reason_to_look) {
 }
 
 /* Draws that wait for the horizon advance it, but at most a minute past etcd's clock. */
-TEST(what_draws_wait_for_is_written_at_once) {
+TEST(a_horizon_that_draws_wait_for_is_written_at_once) {
     static const told dated[] = {{.to = "LEASE",
                                   .text = "{'header':{},'succeeded':true}",
                                   .date = "Date: Tue, 14 Nov 2023 22:13:20 GMT\r\n"}, {0}};
@@ -348,7 +352,7 @@ TEST(what_draws_wait_for_is_written_at_once) {
 }
 
 /* A write with an unknown result is resolved before the release. */
-TEST(what_is_not_settled_is_settled_first) {
+TEST(a_release_first_settles_a_write_of_unknown_result) {
     static const told lost[] = {{.to = "LEASE", .sent = CURLE_GOT_NOTHING, .times = 4}, {0}};
     static const told gone[] = {{.to = "LEASE", .text = BOTH(HORIZON("$known"), "")}, {0}};
     static const told other[] = {{.to = "LEASE", .text = BOTH("", POOL)}, {0}};
@@ -375,7 +379,7 @@ TEST(what_is_not_settled_is_settled_first) {
         CLOSES_ALL);
 }
 
-TEST(a_page_that_cannot_be_wiped_is_given_back) {
+TEST(a_page_that_children_would_inherit_is_unmapped) {
     begin_claimed(NULL);
     CHECK(claim.fence != NULL);
     flake_etcd_destroy(&claim);

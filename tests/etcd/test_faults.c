@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Holders under faults: keys deleted, put and restored by others, leases revoked, connections cut,
- * answers lost, etcd stopped, frozen and killed, clocks that differ, and many processes that claim few
- * numbers. In all cases no ID may repeat.
+ * Holders under faults of real members: keys deleted, put and restored by others, leases revoked, members stopped,
+ * frozen and killed, clocks that differ, and many processes that claim few numbers. In all cases no ID may repeat.
  */
 #include "cluster.h"
 #include "children.h"
@@ -30,14 +29,13 @@ static bool is_extended(flake_gen *gen, const char *horizon, const char *bytes) 
 }
 
 /* A deleted pool key is restored, or the claim ends, long before the next re-check. */
-TEST(what_others_do_to_a_holders_keys) {
+TEST(a_holder_restores_its_key_and_stops_for_another_writer) {
     enum { delete_pool, revoke_lease, put_pool, delete_horizon, restore_horizon, kinds };
     for (int kind = 0; kind < kinds; kind++) {
         flake_etcd_options o = from(all_members, "others/");
         flake_why why;
         char pool[64], horizon[64], backup[FLAKE_I_ETCD_VALUE];
-        if (kind < delete_horizon)
-            o.ttl_ms = o.horizon_ms = 6 * patience_ms; /* the re-check is after a third of it */
+        if (kind < delete_horizon) o.ttl_ms = o.horizon_ms = 6 * patience_ms; /* the re-check is after a third of it */
         hold(&claim, &ids, &o);
         (void)snprintf(pool, sizeof pool, "%s", key_of(&claim, "pool"));
         (void)snprintf(horizon, sizeof horizon, "%s", key_of(&claim, "horizon"));
@@ -59,15 +57,14 @@ TEST(what_others_do_to_a_holders_keys) {
             CHECK(strstr(why.text, "another") != NULL);
         }
         let_go(&claim);
-        if (kind == restore_horizon)
-            CHECK_STR(value_of(etcd, horizon), backup); /* not overwritten */
+        if (kind == restore_horizon) CHECK_STR(value_of(etcd, horizon), backup); /* not overwritten */
         CHECK_EQ(member_of_key(pool, "kvs/0/key").at != NULL,
                  kind == put_pool); /* another client's, so it is not deleted */
         delete_keys("others/");
     }
 }
 
-TEST(a_deleted_key_is_put_back_without_the_watch) {
+TEST(a_deleted_key_is_restored_without_the_watch) {
     flake_i_etcd *const s = admin(member_url[1]);
     char urls[160];
     (void)snprintf(urls, sizeof urls, "%s,%s", member_url[0], member_url[1]);
@@ -86,66 +83,9 @@ TEST(a_deleted_key_is_put_back_without_the_watch) {
     flake_i_etcd_close_session(s);
 }
 
-TEST(whoever_is_cut_off_stops_before_another_begins) {
-    static const int how[] = {STALL, CUT};
-    for (unsigned i = 0; i < 2; i++) {
-        way w;
-        uint64_t id, newest = 0, first;
-        flake_gen next;
-        flake_status status;
-        leave_free("cut/", 5, 5);
-        way_begin(&w, 0);
-        flake_etcd_options o = from(w.url, "cut/");
-        o.ttl_ms = 2000;
-        hold(&claim, &ids, &o);
-        CHECK_EQ(draw_for(&ids, 1000), FLAKE_OK);
-        atomic_store(&w.mode, how[i]);
-        flake_etcd_options direct = from(all_members, "cut/");
-        direct.wait_ms = 9000;
-        const int64_t begin_ms = now_ms();
-        while ((status = flake_next(&ids, &id)) == FLAKE_OK && now_ms() < begin_ms + 9000)
-            newest = id;
-        CHECK_EQ(status, FLAKE_IO);
-        CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_IO);
-        const int64_t over_ms = now_ms() - begin_ms;
-        CHECK(over_ms > 1000 && over_ms <= 3000); /* the rest of the horizon */
-        CHECK_EQ(flake_etcd_claim(&second, &direct, NULL), FLAKE_OK);
-        CHECK_EQ(init(&next, &second), FLAKE_OK);
-        CHECK_EQ(flake_next(&next, &first), FLAKE_OK);
-        CHECK(newest < first);
-        atomic_store(&w.mode, PASS);
-        CHECK(comes_to(&ids, FLAKE_LEASE_LOST, 3000)); /* for good */
-        let_go(&claim);
-        CHECK_EQ(flake_next(&next, &id), FLAKE_OK); /* and deleted nothing */
-        let_go(&second);
-        way_end(&w);
-    }
-}
-
-TEST(a_claim_whose_answer_is_lost_is_one_claim) {
-    char urls[160];
-    way w;
-    delete_keys("swallowed/");
-    way_begin(&w, 0);
-    atomic_store(&w.mode, SWALLOW_CLAIM);
-    (void)snprintf(urls, sizeof urls, "%s,%s", w.url, member_url[1]);
-    flake_etcd_options o = from(urls, "swallowed/");
-    CHECK_EQ(claims(&claim, &o), FLAKE_OK);
-    const char *const body =
-        key_body("swallowed/pool/0:", /* to swallowed/pool/0; */
-                 ",\"range_end\":\"c3dhbGxvd2VkL3Bvb2wvMDs=\",\"count_only\":true");
-    int64_t count = 0;
-    CHECK(flake_i_json_number(flake_i_json_get(ask(etcd, "kv/range", body), "count"), &count));
-    CHECK_EQ(count, 1);
-    const char *const horizon = value_of(etcd, key_of(&claim, "horizon"));
-    CHECK(strstr(horizon, claim.session->token) != NULL);
-    let_go(&claim);
-    way_end(&w);
-}
-
 /* ---- fail-over ---- */
 
-TEST(one_member_after_the_other_fails) {
+TEST(draws_continue_while_one_member_fails) {
     flake_etcd_options o = from(all_members, "fail-over/");
     o.ttl_ms = 5000;
     o.horizon_ms = 4000;
@@ -164,28 +104,57 @@ TEST(one_member_after_the_other_fails) {
     let_go(&claim);
 }
 
-TEST(without_etcd_ids_go_on_up_to_the_horizon) {
-    flake_etcd_options o = from(all_members, "gone/");
-    flake_why why;
-    uint64_t id, last = 0;
-    flake_status status;
-    hold(&claim, &ids, &o);
-    for (int member = 0; member < 3; member++) member_signal(member, SIGKILL);
-    const int64_t begin_ms = now_ms();
-    while ((status = flake_next(&ids, &id)) == FLAKE_OK && now_ms() < begin_ms + 6000) last = id;
-    CHECK_EQ(status, FLAKE_IO);
-    CHECK(now_ms() - begin_ms > 1500 && now_ms() - begin_ms <= 3100);
-    CHECK_EQ(flake_etcd_check(&claim, &why), FLAKE_IO);
-    CHECK(strstr(why.text, "no endpoint confirmed") != NULL);
-    nap_ms(50);
-    CHECK_EQ(flake_etcd_left_ms(&claim), 0);
-    for (int member = 0; member < 3; member++) member_start(member);
-    CHECK(ready(all_members, 10000));
-    CHECK(comes_to(&ids, FLAKE_OK, 5000)); /* no other client had it, so it continues */
-    CHECK_EQ(flake_next(&ids, &id), FLAKE_OK);
-    CHECK(id > last);
-    CHECK(is_healed(etcd, &claim, 3000));
-    let_go(&claim);
+/* One holder has only the first member, which stops or dies; it ends at its horizon, before another one begins, and for
+ * good. If all members die, no other can claim the number, and the holder continues when they are back. */
+TEST(ids_end_at_the_horizon_without_members) {
+    const struct {
+        const char *endpoints;
+        int members, sig;
+    } cases[] = {{member_url[0], 1, SIGSTOP}, {member_url[0], 1, SIGKILL}, {all_members, 3, SIGKILL}};
+    char others[160];
+    (void)snprintf(others, sizeof others, "%s,%s", member_url[1], member_url[2]);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        flake_etcd_options o = from(cases[i].endpoints, "outage/"), direct = from(others, "outage/");
+        const bool is_taken = cases[i].members == 1;
+        uint64_t id, newest = 0, first;
+        flake_gen next;
+        flake_status status;
+        flake_why why;
+        leave_free("outage/", 5, 5);
+        o.ttl_ms = 2000;
+        hold(&claim, &ids, &o);
+        CHECK_EQ(draw_for(&ids, 1000), FLAKE_OK);
+        for (int member = 0; member < cases[i].members; member++) member_signal(member, cases[i].sig);
+        const int64_t begin_ms = now_ms();
+        while ((status = flake_next(&ids, &id)) == FLAKE_OK && now_ms() < begin_ms + 9000) newest = id;
+        const int64_t over_ms = now_ms() - begin_ms;
+        CHECK_EQ(status, FLAKE_IO);
+        CHECK(over_ms > 1000 && over_ms <= 3100); /* the rest of the horizon */
+        CHECK_EQ(flake_etcd_check(&claim, &why), FLAKE_IO);
+        CHECK(strstr(why.text, "no endpoint confirmed") != NULL);
+        nap_ms(50);
+        CHECK_EQ(flake_etcd_left_ms(&claim), 0);
+        if (is_taken) {
+            direct.wait_ms = 9000;
+            hold(&second, &next, &direct);
+            CHECK_EQ(flake_next(&next, &first), FLAKE_OK);
+            CHECK(newest < first);
+        }
+        for (int member = 0; member < cases[i].members; member++)
+            if (cases[i].sig == SIGSTOP) member_signal(member, SIGCONT);
+            else member_start(member);
+        CHECK(ready(all_members, 10000));
+        CHECK(comes_to(&ids, is_taken ? FLAKE_LEASE_LOST : FLAKE_OK, 5000));
+        if (!is_taken) {
+            CHECK_EQ(flake_next(&ids, &id), FLAKE_OK);
+            CHECK(id > newest);
+            CHECK(is_healed(etcd, &claim, 3000));
+        }
+        let_go(&claim);
+        if (!is_taken) continue;
+        CHECK_EQ(flake_next(&next, &id), FLAKE_OK); /* and the first holder's release deleted nothing */
+        let_go(&second);
+    }
 }
 
 /* ---- holders in their own processes, and the IDs of each ---- */
@@ -246,15 +215,13 @@ static void draw_begin(const char *name_space, unsigned from, unsigned to) {
 }
 
 /* In a child, once. */
-static pid_t draw_in_child(unsigned who, const flake_etcd_options *o, int64_t skew,
-                           int64_t ahead_ms, int64_t for_ms) {
+static pid_t draw_in_child(unsigned who, const flake_etcd_options *o, int64_t skew, int64_t ahead_ms, int64_t for_ms) {
     (void)fflush(stdout);
     const pid_t child = fork();
     if (child != 0) return child;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     skew_ns = skew;
-    const int64_t patient_ms =
-        now_ms() + 9000; /* a waiting claim would wait for the horizon, too */
+    const int64_t patient_ms = now_ms() + 9000; /* a waiting claim would wait for the horizon, too */
     while (!draw_once(&seat_of[who], o, ahead_ms, for_ms))
         if (now_ms() > patient_ms) _exit(1);
         else nap_ms(20);
@@ -270,8 +237,7 @@ static bool wait_for_state(unsigned who, int state, int64_t within_ms) {
 /* The clocks differ by seconds and by minutes, either way; the first holder is stopped, the second
  * takes its number, and the first continues. */
 TEST(clocks_may_differ_by_any_amount) {
-    static const int64_t skew_s[][2] = {{0, 0},    {0, -2}, {3, 0},   {0, -55},
-                                        {-300, 0}, {0, 50}, {20, -20}};
+    static const int64_t skew_s[][2] = {{0, 0}, {0, -2}, {3, 0}, {0, -55}, {-300, 0}, {0, 50}, {20, -20}};
     for (size_t i = 0; i < sizeof skew_s / sizeof *skew_s; i++) {
         flake_etcd_options o = from(all_members, "skew/");
         const int64_t g = 1000000000;
@@ -311,7 +277,7 @@ static int leader(void) {
 /* A leader that was frozen considers all leases expired when it continues, and revokes them, although
  * another was elected meanwhile and the leases were renewed. Another process, whose clock lags, waits
  * for the number. */
-TEST(a_stale_leader_that_revokes_live_leases_ends_no_uniqueness) {
+TEST(a_stale_leader_that_revokes_leases_causes_no_duplicate) {
     flake_etcd_options o = from(all_members, "stale/");
     int status;
     draw_begin("stale/", 9, 9);
@@ -331,8 +297,7 @@ TEST(a_stale_leader_that_revokes_live_leases_ends_no_uniqueness) {
     end_child(first);
     CHECK(waitpid(other, &status, 0) == other && WIFEXITED(status));
     CHECK(seat_of[0].n > 0);
-    printf("  the first holder %s\n",
-           seat_of[0].state == 2 ? "lost the number" : "kept the number");
+    printf("  the first holder %s\n", seat_of[0].state == 2 ? "lost the number" : "kept the number");
     no_id_is_drawn_twice();
     CHECK(ready(all_members, 8000));
 }
@@ -353,8 +318,7 @@ static pid_t start(unsigned i, uint64_t random) {
     o.timeout_ms = 300;
     skew_ns = ((int64_t)random_below(&random, 3000) - 1500) * 1000000;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL); /* frozen or not */
-    while (getppid() == parent)
-        (void)draw_once(&seat_of[i], &o, 0, 200 + (int64_t)random_below(&random, 2500));
+    while (getppid() == parent) (void)draw_once(&seat_of[i], &o, 0, 200 + (int64_t)random_below(&random, 2500));
     _exit(0);
 }
 
@@ -365,7 +329,7 @@ static uint64_t losses(void) {
 }
 
 /* For 15 s, or until a process has lost its claim, which happens by chance. */
-TEST(two_never_hold_one_number) {
+TEST(two_processes_never_hold_one_number) {
     pid_t child[seats];
     int64_t frozen_until_ms[seats] = {0};
     uint64_t random = 88172645463325252u, claimed = 0;
@@ -377,8 +341,7 @@ TEST(two_never_hold_one_number) {
     while (now_ms() < end_ms || (!losses() && now_ms() < end_ms + 60000)) {
         nap_ms(100 + (int64_t)random_below(&random, 200));
         unsigned i = (unsigned)random_below(&random, seats);
-        for (unsigned k = 0; k < seats && (frozen_until_ms[i] || seat_of[i].state != 1); k++)
-            i = (i + 1) % seats;
+        for (unsigned k = 0; k < seats && (frozen_until_ms[i] || seat_of[i].state != 1); k++) i = (i + 1) % seats;
         const int64_t ms = now_ms();
         for (unsigned k = 0; k < seats; k++)
             if (frozen_until_ms[k] && ms >= frozen_until_ms[k]) {
@@ -407,15 +370,14 @@ TEST(two_never_hold_one_number) {
         claimed += seat_of[i].claims;
     }
     no_id_is_drawn_twice();
-    printf("  %" PRIu64 " claims on %d numbers, %" PRIu64 " of them lost; %d freezes\n", claimed,
-           (int)free_numbers, losses(), frozen);
+    printf("  %" PRIu64 " claims on %d numbers, %" PRIu64 " of them lost; %d freezes\n", claimed, (int)free_numbers,
+           losses(), frozen);
     CHECK(claimed > 3 * free_numbers);
     CHECK(losses() > 0);
 }
 
 int main(int argc, char **argv) {
-    void *const page = mmap(NULL, seats * sizeof *seat_of, PROT_READ | PROT_WRITE,
-                            MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void *const page = mmap(NULL, seats * sizeof *seat_of, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (page == MAP_FAILED) abort();
     seat_of = (seat *)page; /* of this process and its children */
     return cluster_main(argc, argv);

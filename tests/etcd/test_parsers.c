@@ -4,6 +4,9 @@
  * address that does not answer.
  */
 #include "cluster.h"
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 /* ---- pure functions ---- */
 
@@ -36,7 +39,7 @@ TEST(json_is_read_strictly) {
     CHECK(flake_i_json_text(nul, sizeof nul - 1).at == NULL);
 }
 
-TEST(members_are_found) {
+TEST(members_of_json_are_found) {
     static const struct {
         const char *path, *text; /* NULL: there is none */
     } members[] = {{"a/a", "\"12\""}, {"ab", "7"},  {"b", NULL},     {"d", NULL}, /* ambiguous */
@@ -157,82 +160,27 @@ TEST(horizons_are_read_strictly) {
     }
 }
 
-/* {header, kvs: [{key, value}]}; "": no such key */
-static const char *ranged(const char *key64, const char *value64) {
-    static char text[4][300];
-    static int next;
-    char *const out = text[next++ % 4];
-    if (!*value64) (void)snprintf(out, 300, "{" HEADER "}");
-    else
-        (void)snprintf(out, 300, "{" HEADER ",\"kvs\":[{\"key\":\"%s\",\"value\":\"%s\"}]}", key64,
-                       value64);
-    return out;
-}
-
-TEST(answers_are_taken_at_their_word_only) {
-    static const struct {
-        const char *text;
-        flake_status status;
-    } outcomes[] = {
-        {"{" HEADER ",\"succeeded\":true,\"responses\":[]}", FLAKE_OK}, {"{\"succeeded\":true}", FLAKE_IO},
-        {"{" HEADER ",\"succeeded\":\"true\"}", FLAKE_IO}, {"{" HEADER "}", FLAKE_IO}, {"nothing", FLAKE_IO},
-        {"{" HEADER ",\"responses\":[{\"response_range\":{" HEADER "}}]}", FLAKE_IO},
-        {"{" HEADER ",\"responses\":[{\"response_range\":{}},{\"response_range\":{" HEADER "}}]}", FLAKE_IO}};
-    static const struct {
-        const char *horizon, *pool;
-        flake_status status;
-    } refused[] = {{"cHV0", "dG9rZW4=", FLAKE_OK}, /* what was sent before */
-                   {"cHV0", "", FLAKE_OK}, {"a25vd24=", "dG9rZW4=", FLAKE_LEASE_LOST},
-                   {"b3RoZXI=", "", FLAKE_LEASE_LOST}, {"b3RoZXI=", "dG9rZW4=", FLAKE_LEASE_LOST},
-                   {"a25vd24=", "", FLAKE_AGAIN}, {"", "", FLAKE_LEASE_LOST}}; /* the horizon was deleted */
-    char text[900], value[FLAKE_I_ETCD_VALUE];
-    const char *const horizon = "aG9yaXpvbg==", *const pool = "cG9vbA==";
-#define OUTCOME(text, known) flake_i_etcd_outcome_in(json(text), horizon, known, "cHV0")
-    for (size_t i = 0; i < sizeof outcomes / sizeof *outcomes; i++)
-        CHECK_EQ(OUTCOME(outcomes[i].text, "a25vd24="), outcomes[i].status);
-    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
-        (void)snprintf(text, sizeof text,
-                       "{" HEADER ",\"responses\":[{\"response_range\":%s},{\"response_range\":%s}]}",
-                       ranged(horizon, refused[i].horizon), ranged(pool, refused[i].pool));
-        CHECK_EQ(OUTCOME(text, "a25vd24="), refused[i].status);
-    }
-    CHECK_EQ(OUTCOME(text, ""), FLAKE_AGAIN);
-
-    static const char *const no_values[] = {"{\"kvs\":[]}", "{" HEADER ",\"kvs\":[{\"key\":\"aG9yaXpvbg==\"}]}",
-                                            "{" HEADER ",\"kvs\":[7]}"};
-    CHECK(flake_i_etcd_value_of(json(ranged(horizon, "cHV0")), horizon, value));
-    CHECK_STR(value, "cHV0");
-    CHECK(flake_i_etcd_value_of(json(ranged(pool, "cHV0")), horizon, value) && !*value);
-    CHECK(!flake_i_etcd_value_of(json(ranged(horizon, "a'b")), horizon, value)); /* bodies are written with these */
-    for (int i = 0; i < 3; i++) CHECK(!flake_i_etcd_value_of(json(no_values[i]), horizon, value));
-    char longest[FLAKE_I_ETCD_VALUE + 1];
+TEST(values_are_read_strictly) {
+    char text[300], value[FLAKE_I_ETCD_VALUE], longest[FLAKE_I_ETCD_VALUE + 1];
     memset(longest, 'x', sizeof longest);
-    longest[FLAKE_I_ETCD_VALUE - 1] = 0;
-    CHECK(flake_i_etcd_value_of(json(ranged(horizon, longest)), horizon, value));
-    CHECK_STR(value, longest);
-    longest[FLAKE_I_ETCD_VALUE - 1] = 'x';
-    longest[FLAKE_I_ETCD_VALUE] = 0;
-    CHECK(!flake_i_etcd_value_of(json(ranged(horizon, longest)), horizon, value));
-
-    static flake_i_etcd_numbers numbers;
-#define NOTE(text, horizons) \
-    flake_i_etcd_note_numbers(json(text), "pool/0:", 256, horizons, &numbers)
-    CHECK(NOTE("{" HEADER "}", false));
-    CHECK(NOTE("{" HEADER ",\"kvs\":[{\"key\":\"cG9vbC8wOjA=\"},{\"key\":\"cG9vbC8wOng=\"},"
-               "{\"key\":\"eA==\"}]}",
-               false)); /* pool/0:0, pool/0:x, x */
-    CHECK(numbers.taken[0]);
-    for (size_t i = 1; i < 256; i++) CHECK(!numbers.taken[i]);
-    CHECK(NOTE("{" HEADER ",\"kvs\":[{\"key\":\"cG9vbC8wOjA=\",\"value\":\"eA==\"}]}", true));
-    CHECK(numbers.horizon_ns[0] == INT64_MAX); /* "x" */
-    CHECK(!NOTE("{\"kvs\":[]}", false));
-    CHECK(!NOTE("{" HEADER ",\"kvs\":7}", false));
-    CHECK(!NOTE("{" HEADER ",\"kvs\":[7]}", true));
-    CHECK(!NOTE("garbage", false));
+    for (int more = 0; more < 2; more++) {
+        longest[FLAKE_I_ETCD_VALUE - 1 + more] = 0;
+        longest[FLAKE_I_ETCD_VALUE - 1] = more ? 'x' : 0;
+        (void)snprintf(text, sizeof text, "{" HEADER ",\"kvs\":[{\"key\":\"eA==\",\"value\":\"%s\"}]}", longest);
+        CHECK_EQ(flake_i_etcd_value_of(json(text), "eA==", value), !more);
+        if (!more) CHECK_STR(value, longest);
+        CHECK(flake_i_etcd_value_of(json(text), "eQ==", value) && !*value); /* another key's */
+    }
+    static const char *const ill[] = {"{\"kvs\":[]}", "{" HEADER ",\"kvs\":[{\"key\":\"eA==\"}]}",
+                                      "{" HEADER ",\"kvs\":[7]}",
+                                      /* bodies are written with values */
+                                      "{" HEADER ",\"kvs\":[{\"key\":\"eA==\",\"value\":\"a'b\"}]}"};
+    for (size_t i = 0; i < sizeof ill / sizeof *ill; i++)
+        CHECK(!flake_i_etcd_value_of(json(ill[i]), "eA==", value));
 }
 
 /* The first free number whose horizon has passed; else the free one whose horizon passes first. */
-TEST(the_number_that_can_be_had_first_is_chosen) {
+TEST(the_number_whose_horizon_passes_first_is_chosen) {
     const int64_t now_ns = INT64_C(1700000000000000000), minute_ns = INT64_C(60000000000);
     const int64_t horizons_ns[] = {INT64_MIN,  now_ns - 1,         now_ns,
                                    now_ns + 1, now_ns + minute_ns, now_ns + minute_ns + 1,
@@ -261,7 +209,7 @@ TEST(the_number_that_can_be_had_first_is_chosen) {
     }
 }
 
-TEST(what_is_not_given_is_usual) {
+TEST(options_have_defaults) {
     flake_i_etcd *const s = (flake_i_etcd *)calloc(1, sizeof *s);
     char endpoints[16 * 257 + 1] = "", longest[256] = "https://";
     flake_etcd_options o = {0};
@@ -372,12 +320,17 @@ TEST(the_gate_lets_nothing_past_the_horizon) {
     flake_etcd_destroy(&c);
 }
 
-TEST(nobody_answers) {
+TEST(an_address_that_does_not_answer_costs_a_timeout) {
     flake_why why;
-    int port;
     char urls[160], deaf[64];
-    const int listener = listen_anywhere(&port); /* accepts connections, does not answer */
-    (void)snprintf(deaf, sizeof deaf, "http://127.0.0.1:%d", port);
+    struct sockaddr_in at = {0};
+    socklen_t size = sizeof at;
+    const int listener = socket(AF_INET, SOCK_STREAM, 0); /* accepts connections, does not answer */
+    at.sin_family = AF_INET;
+    at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    CHECK(bind(listener, (struct sockaddr *)&at, sizeof at) == 0 && listen(listener, 8) == 0);
+    CHECK_EQ(getsockname(listener, (struct sockaddr *)&at, &size), 0);
+    (void)snprintf(deaf, sizeof deaf, "http://127.0.0.1:%d", ntohs(at.sin_port));
     (void)snprintf(urls, sizeof urls, "http://127.0.0.1:1,%s", deaf);
     const flake_etcd_options o = from(urls, "x/");
     const int64_t begin_ms = now_ms();

@@ -37,7 +37,7 @@ static flake_etcd_options from_one(told answer, const char *urls) {
     return o;
 }
 
-TEST(what_etcd_says_is_told) {
+TEST(errors_of_etcd_are_reported) {
     static const struct {
         told a;
         const char *why;
@@ -66,7 +66,16 @@ TEST(what_etcd_says_is_told) {
         {{.to = "keys_only", .text = BOTH("", ",'kvs':[{}]")}, ": unexpected answer to a range request"},
         {{.to = "keys_only", .text = BOTH("", ",'kvs':[{'key':'\\u0041'}]")},
          "all numbers from first to last are taken"},
+        {{.to = "keys_only", .text = BOTH("", ",'kvs':7")}, ": unexpected answer to a range request"},
+        {{.to = "keys_only", .text = BOTH(",'kvs':[7]", "")}, ": unexpected answer to a range request"},
+        {{.to = "keys_only", .text = "{'header':{},'responses':[{'response_range':{}}," RANGE("") "]}"},
+         ": unexpected answer to a range request"},
         {{.to = "CREATE", .text = "{}"}, ": unexpected answer to a transaction"},
+        {{.to = "CREATE", .text = "{'succeeded':true}"}, ": unexpected answer to a transaction"},
+        {{.to = "CREATE", .text = "{'header':{},'succeeded':'true'}"}, ": unexpected answer to a transaction"},
+        {{.to = "CREATE", .text = "{'header':{},'responses':[" RANGE("") "]}"}, ": unexpected answer to a transaction"},
+        {{.to = "CREATE", .text = "{'header':{},'responses':[{'response_range':{}}," RANGE("") "]}"},
+         ": unexpected answer to a transaction"},
         {{.to = "CREATE", .text = "{'header':{}}"}, ": unexpected answer to a transaction"},
         {{.to = "CREATE", .http = 400, .text = REFUSED(3)}, ": etcdserver: no"},
         {{.to = "CREATE", .http = 400, .text = REFUSED(7)}, ": etcdserver: no"},
@@ -94,7 +103,7 @@ TEST(what_etcd_says_is_told) {
 }
 
 /* After a refusal no other member is tried, unless the error may be this member's own. */
-TEST(a_refusal_is_no_reason_to_ask_the_next) {
+TEST(another_member_is_asked_after_errors_of_one_member_only) {
     static const told answers[] = {
         {.http = 400, .text = REFUSED(3)},  {.http = 404, .text = REFUSED(5)},
         {.http = 403, .text = REFUSED(7)},  {.http = 400, .text = REFUSED(9)},
@@ -140,7 +149,7 @@ TEST(logins_are_read_strictly) {
 }
 
 /* cluster-id is a list of numbers, in 127 bytes at most. */
-TEST(what_is_no_cluster_claims_nothing) {
+TEST(a_malformed_cluster_id_claims_nothing) {
     char value[128], key64[200], answer[300];
     const told listed[] = {{.to = "kv/range", .text = answer}, {0}};
     const flake_etcd_options o = scripted();
@@ -155,7 +164,7 @@ TEST(what_is_no_cluster_claims_nothing) {
     }
 }
 
-TEST(options_that_just_fit_are_taken) {
+TEST(options_are_accepted_up_to_their_limits) {
     char name_space[257];
     memset(name_space, 'x', sizeof name_space);
     name_space[256] = 0;
@@ -260,7 +269,7 @@ TEST(options_that_just_fit_are_taken) {
     flake_i_etcd_close_session(s);
 }
 
-TEST(a_lease_of_68_years_is_taken) {
+TEST(a_lease_of_68_years_is_accepted) {
     static const told grants[] = {
         {.to = "lease/grant",
          .text = "{'header':{},'ID':'9223372036854775807','TTL':'2147483647'}"},
@@ -272,7 +281,7 @@ TEST(a_lease_of_68_years_is_taken) {
 }
 
 /* An error's text is reported up to 127 characters, printable ones only. */
-TEST(a_long_refusal_is_cut) {
+TEST(a_long_error_is_cut) {
     char error[400] = "{'error':'\x7f~", wanted[200] = "http://m1: ~";
     const told refuses[] = {{.to = "kv/range", .http = 400, .text = error}, {0}};
     flake_etcd_options o = scripted();
@@ -336,7 +345,7 @@ TEST(dates_are_read_to_the_last_byte_that_has_room) {
 }
 
 /* The lease is left to expire. */
-TEST(a_release_whose_answer_makes_no_sense_says_so) {
+TEST(a_release_reports_a_malformed_answer) {
     static const told no_write[] = {{.to = "LEASE", .text = "{}", .times = 9}, {0}};
     for (int i = 0; i < 2; i++) {
         begin_claimed(no_write);
@@ -347,7 +356,7 @@ TEST(a_release_whose_answer_makes_no_sense_says_so) {
 }
 
 /* Each call that a claim, its watch and its release make fails once. */
-TEST(what_the_system_refuses_is_a_status) {
+TEST(each_call_of_the_system_that_fails_is_reported) {
     static const char rejects[] = "http://m1: libcurl rejects the request, or out of memory",
                       unsent[] = "http://m1: Failed sending data to the peer",
                       cut[] = "http://m1: Failed writing received data to disk/application";
