@@ -557,6 +557,7 @@ static void open_lanes(int64_t ahead_ns) {
     o.lanes = lanes;
     o.lane_count = 2;
     open_frequent(o);
+    for (int i = 0; i < 2; i++) lanes[i].engine.frequent = 1;
     draw_stretches(4, false);
     draw_stretches(8, true);
 }
