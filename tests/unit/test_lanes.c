@@ -132,18 +132,6 @@ TEST(a_batch_spans_lanes_and_units) {
     CHECK_EQ(got64_n(&gen, many, 100), 0);
 }
 
-TEST(a_batch_that_ends_early_is_zeros) {
-    open_lanes(2, begin_short_era());
-    move_to_ms(T + 1022000);
-    CHECK_EQ(flake_next_n(&gen, many, 10), FLAKE_TIME_RANGE);
-    for (int i = 0; i < 6; i++) CHECK_EQ(parts_of(many[i]).unix_ms, T + 1022000 + i / 3 * 1000);
-    for (int i = 6; i < 10; i++) CHECK_EQ(many[i], 0);
-    CHECK_EQ(count_duplicates(many, 6), 0);
-    many[0] = 7;
-    CHECK_EQ(flake_next_n(&gen, many, 10), FLAKE_TIME_RANGE);
-    CHECK_EQ(many[0], 0);
-}
-
 TEST(scattered_lanes_of_a_reversed_time_have_every_number) {
     flake_options o = begin(flake_layout_uniqueid_spread);
     o.seq_scatter = true;
@@ -410,8 +398,16 @@ TEST(after_a_backward_step_lanes_that_are_not_ahead_of_the_clock_continue) {
     CHECK_EQ(parts_of(id).unix_ms, T + 6);
 }
 
-TEST(the_last_unit_is_drawn_to_the_end) {
+TEST(the_last_unit_is_drawn_to_the_end_and_a_batch_that_ends_there_is_zeros) {
     const flake_options o = begin_short_era();
+    open_lanes(2, o);
+    move_to_ms(T + 1022000);
+    CHECK_EQ(flake_next_n(&gen, many, 10), FLAKE_TIME_RANGE);
+    for (int i = 0; i < 6; i++) CHECK_EQ(parts_of(many[i]).unix_ms, T + 1022000 + i / 3 * 1000);
+    CHECK(is_zero(many + 6, 4 * sizeof *many));
+    CHECK_EQ(count_duplicates(many, 6), 0);
+    CHECK_EQ(flake_next_n(&gen, many, 10), FLAKE_TIME_RANGE);
+    CHECK_EQ(many[0], 0);
     open_lanes(2, o);
     move_to_ms(T + 1023000);
     for (uint32_t number = 1; number <= 3; number++) EXPECT_ID(flake_try(&gen, &id), T + 1023000, number);
@@ -440,27 +436,33 @@ static int64_t stepping_read(void *user) {
     return script_read(user);
 }
 
-/* A gate that takes a unit to say "not yet". It admits at last, so that no call is endless. */
+/* A gate that may take a unit to refuse. It admits at last, so that no call is endless. */
 enum { PATIENCE = 1000 };
 static int gate_calls;
 static int64_t admits_until_ns;
-static flake_status slow_admit(void *user, int64_t until_ns) {
+static flake_status refusal;
+static flake_status admit(void *user, int64_t until_ns) {
     (void)user;
     gate_calls++;
     move_ns(step_ns);
-    return until_ns <= admits_until_ns || gate_calls > PATIENCE ? FLAKE_OK : FLAKE_AGAIN;
+    return until_ns <= admits_until_ns || gate_calls > PATIENCE ? FLAKE_OK : refusal;
 }
-static const flake_gate slow_gate = {.admit = slow_admit};
+
+static void open_with_gate(size_t n, const flake_gate *gate, flake_options o) {
+    admits_until_ns = INT64_MAX;
+    refusal = FLAKE_AGAIN;
+    step_ns = 0;
+    open_lanes_of(n, flake_node_gated(gate, 2), o);
+    gate_calls = 0;
+    looks = 0;
+}
 
 static void open_with_slow_gate(size_t n, int64_t max_ahead_ms) {
+    static const flake_gate gate = {.admit = admit};
     flake_options o = begin_with(0, (uint32_t)n * 2);
     o.max_wait_ms = 10;
     o.max_ahead_ms = max_ahead_ms;
-    admits_until_ns = INT64_MAX;
-    step_ns = 0;
-    open_lanes_of(n, flake_node_gated(&slow_gate, 0), o);
-    gate_calls = 0;
-    looks = 0;
+    open_with_gate(n, &gate, o);
 }
 
 TEST(a_gate_that_refuses_slowly_is_asked_twice) {
@@ -542,30 +544,23 @@ TEST(a_sweep_that_is_outrun_in_each_lane_ends) {
     robberies = 0;
 }
 
-static flake_status gate_says;
-static flake_status gate_ask(void *user, int64_t until_ns) {
-    (void)user;
-    (void)until_ns;
-    gate_calls++;
-    return gate_says;
-}
-static int64_t gate_floor(void *user) { return (void)user, (T + 3) * MS; }
+static int64_t floor_of_3_ms(void *user) { return (void)user, (T + 3) * MS; }
 
 TEST(a_gates_answer_is_for_all_lanes) {
-    const flake_gate gate = {.admit = gate_ask, .not_before_ns = gate_floor};
-    gate_says = FLAKE_OK;
-    open_lanes_of(3, flake_node_gated(&gate, 0), begin_with(0, 6));
-    EXPECT_ID(flake_next(&gen, &id), T + 4, 0); /* before its floor */
+    const flake_gate gate = {.admit = admit, .not_before_ns = floor_of_3_ms};
+    open_with_gate(3, &gate, begin_with(0, 6));
+    EXPECT_ID(flake_next(&gen, &id), T + 4, 0); /* after its floor */
     EXPECT_ID(flake_try(&gen, &id), T + 4, 1);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
-    gate_says = FLAKE_LEASE_LOST;
+    admits_until_ns = 0;
+    refusal = FLAKE_LEASE_LOST;
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK); /* this lane has asked for this unit */
     EXPECT_STATUS(flake_try(&gen, &id), FLAKE_LEASE_LOST);
-    gate_says = FLAKE_AGAIN;
+    refusal = FLAKE_AGAIN;
     gate_calls = 0;
     EXPECT_STATUS(flake_try(&gen, &id), FLAKE_AGAIN);
     CHECK_EQ(gate_calls, 2); /* a refusal is of all lanes; the last one asks once more */
-    gate_says = FLAKE_OK;
+    admits_until_ns = INT64_MAX;
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
 }
 
@@ -579,20 +574,19 @@ static int64_t closing_floor(void *user) {
 /* The gate closes behind the whole, before the lanes, of which others have drawn: they are the new options', and
  * closed. */
 TEST(a_gate_that_closes_during_init_closes_all_lanes) {
-    flake_gate gate = {gate_ask, closing_floor, NULL, &closing};
+    flake_gate gate = {admit, closing_floor, NULL, &closing};
     const flake_options o = begin(flake_layout_idgen);
     open_lanes(2, o);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
     closing = 7;
-    gate_says = FLAKE_OK;
-    open_lanes_of(3, flake_node_gated(&gate, 2), o);
+    open_with_gate(3, &gate, o);
     for (thread_now = 0; thread_now < 3; thread_now++) EXPECT_STATUS(flake_try(&gen, &id), FLAKE_LEASE_LOST);
     CHECK_EQ(flake_available(&gen), 0);
     gate.not_before_ns = NULL;
     (void)flake_close(&gen, NULL);
     CHECK_EQ(flake_init(&gen, flake_node_gated(&gate, 2), with_lanes(&o, lanes, 3), NULL), FLAKE_LEASE_LOST);
     closing = 7;
-    open_lanes_of(3, flake_node_gated(&gate, 2), o);
+    open_with_gate(3, &gate, o);
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
     closing = 0;
     EXPECT_STATUS(flake_try(&gen, &id), FLAKE_LEASE_LOST);
