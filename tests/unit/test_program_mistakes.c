@@ -383,17 +383,6 @@ TEST(a_batch_zeroes_what_it_lacks_and_a_try_leaves_the_rest) {
     }
 }
 
-TEST(the_process_wide_generator_zeroes_its_text) {
-    uint8_t bytes[16];
-    char uuid[37], ulid[27];
-    (void)begin();
-    script_now.now_ns = 0;
-    FAILS(flake_uuid7_bytes(bytes), FLAKE_TIME_RANGE, bytes);
-    FAILS(flake_ulid_bytes(bytes), FLAKE_TIME_RANGE, bytes);
-    FAILS(flake_uuid7(uuid), FLAKE_TIME_RANGE, uuid);
-    FAILS(flake_ulid(ulid), FLAKE_TIME_RANGE, ulid);
-}
-
 /* ---- calls that would repeat IDs ---- */
 
 /* The thread's lane has a word like the whole's: a draw that moves one alone leaves its ID to the other. */
