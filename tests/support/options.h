@@ -58,6 +58,20 @@ static inline const char *options_why(flake_node node, const flake_options *o) {
                                                                : why.text;
 }
 
+/* The next overflow event of a ring; and that there is none. */
+#define EXPECT_EVENT(ring, at_ns, callers, since_ms) \
+    do {                                             \
+        flake_overflow event = {0, 0, 0};            \
+        CHECK(flake_ring_pop(ring, &event));         \
+        CHECK_EQ(event.now_ns, at_ns);               \
+        CHECK_EQ(event.waiting, callers);            \
+        CHECK_EQ(event.elapsed_ms, since_ms);        \
+    } while (0)
+static inline bool no_event(flake_ring *ring) {
+    flake_overflow event;
+    return !flake_ring_pop(ring, &event);
+}
+
 /* The tickets drawn since the epoch, as far as the words show: a call that fails leaves them unchanged. */
 static inline uint64_t place_of(flake_gen *g) {
     uint64_t sum = 0, time, count;

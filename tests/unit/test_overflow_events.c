@@ -24,38 +24,24 @@ static void begin_overflow(size_t ring_slots) {
     CHECK_EQ(got64_n(&gen, many, 2), 2);
 }
 
-#define EXPECT_EVENT(at_ns, callers, since_ms) \
-    do {                                       \
-        flake_overflow event = {0, 0, 0};      \
-        CHECK(flake_ring_pop(&ring, &event));  \
-        CHECK_EQ(event.now_ns, at_ns);         \
-        CHECK_EQ(event.waiting, callers);      \
-        CHECK_EQ(event.elapsed_ms, since_ms);  \
-    } while (0)
-
-static bool no_event(void) {
-    flake_overflow event;
-    return !flake_ring_pop(&ring, &event);
-}
-
 static void drop_events(int n) {
-    for (; n > 0; n--) CHECK(!no_event());
+    for (; n > 0; n--) CHECK(!no_event(&ring));
 }
 
 TEST(an_overflow_has_an_event_a_ms_and_one_when_it_is_over) {
     for (int often = 0; often < 2; often++) {
         begin_overflow(64);
         if (often) script_now.per_sleep = MS / 8;
-        CHECK(no_event());
+        CHECK(no_event(&ring));
         EXPECT_ID(flake_next(&gen, &id), T + 10, 0);
         if (!often) CHECK_EQ(script_now.sleeps, 10);
         CHECK_EQ(script_now.now_ns / MS, T + 10);
-        EXPECT_EVENT(T * MS + MS / 4, 1, 0);
-        for (unsigned i = 1; i < 10; i++) EXPECT_EVENT((T + i) * MS, 1, i);
-        EXPECT_EVENT((T + 10) * MS, 0, 10);
-        CHECK(no_event());
+        EXPECT_EVENT(&ring, T * MS + MS / 4, 1, 0);
+        for (unsigned i = 1; i < 10; i++) EXPECT_EVENT(&ring, (T + i) * MS, 1, i);
+        EXPECT_EVENT(&ring, (T + 10) * MS, 0, 10);
+        CHECK(no_event(&ring));
         EXPECT_ID(flake_next(&gen, &id), T + 10, 1);
-        CHECK(no_event());
+        CHECK(no_event(&ring));
     }
 }
 
@@ -66,11 +52,11 @@ TEST(a_second_overflow_is_counted_from_its_own_begin) {
     drop_events(11);
     move_ns(3 * MS + MS / 2);
     EXPECT_ID(flake_next(&gen, &id), T + 20, 0);
-    EXPECT_EVENT((T + 13) * MS + MS / 2, 1, 0);
-    EXPECT_EVENT((T + 14) * MS, 1, 1);
+    EXPECT_EVENT(&ring, (T + 13) * MS + MS / 2, 1, 0);
+    EXPECT_EVENT(&ring, (T + 14) * MS, 1, 1);
     drop_events(5);
-    EXPECT_EVENT((T + 20) * MS, 0, 7);
-    CHECK(no_event());
+    EXPECT_EVENT(&ring, (T + 20) * MS, 0, 7);
+    CHECK(no_event(&ring));
 }
 
 TEST(a_try_does_not_queue_and_has_no_event) {
@@ -79,21 +65,21 @@ TEST(a_try_does_not_queue_and_has_no_event) {
     CHECK_EQ(got64_n(&gen, many, 2), 0);
     move_ns(10 * MS);
     EXPECT_ID(flake_try(&gen, &id), T + 10, 0);
-    CHECK(no_event());
+    CHECK(no_event(&ring));
 }
 
 TEST(a_queued_batch_counts_each_of_its_ids_but_tickets_ahead_are_no_queue) {
     begin_overflow(64);
     CHECK_EQ(flake_next_n(&gen, many, 2), FLAKE_OK);
-    EXPECT_EVENT(T * MS + MS / 4, 2, 0);
-    EXPECT_EVENT((T + 1) * MS, 2, 1);
+    EXPECT_EVENT(&ring, T * MS + MS / 4, 2, 0);
+    EXPECT_EVENT(&ring, (T + 1) * MS, 2, 1);
     begin_overflow(64);
     flake_options o = *flake_gen_options(&gen);
     o.max_ahead_ms = 10;
     open_with_ring(o, 64);
     CHECK_EQ(got64_n(&gen, many, 4), 4);
     EXPECT_ID(flake_next(&gen, &id), T + 20, 0);
-    EXPECT_EVENT(T * MS + MS / 4, 1, 0);
+    EXPECT_EVENT(&ring, T * MS + MS / 4, 1, 0);
 }
 
 TEST(units_of_a_ms_have_an_event_a_ms_too) {
@@ -114,8 +100,8 @@ TEST(a_caller_that_sleeps_without_a_ticket_reports_the_queue) {
     CHECK_EQ(got64_n(&gen, many, unit_capacity), unit_capacity);
     (void)FLAKE_ATOMIC_ADD(&gen.engine.word, most - unit_capacity, relaxed);
     EXPECT_ID(flake_next(&gen, &id), T + 1, unit_capacity - 1);
-    EXPECT_EVENT(T * MS, most - unit_capacity, 0);
-    EXPECT_EVENT((T + 1) * MS, 0, 1);
+    EXPECT_EVENT(&ring, T * MS, most - unit_capacity, 0);
+    EXPECT_EVENT(&ring, (T + 1) * MS, 0, 1);
     EXPECT_ID(flake_next(&gen, &id), T + 2, 0);
 }
 
@@ -136,21 +122,21 @@ TEST(a_full_ring_drops_events_and_the_last_one_comes_later) {
     begin_overflow(1);
     EXPECT_ID(flake_next(&gen, &id), T + 10, 0);
     CHECK_EQ(script_now.now_ns, (T + 10) * MS);
-    EXPECT_EVENT(T * MS + MS / 4, 1, 0);
-    CHECK(no_event());
+    EXPECT_EVENT(&ring, T * MS + MS / 4, 1, 0);
+    CHECK(no_event(&ring));
     move_ns(13 * MS);
     EXPECT_ID(flake_next(&gen, &id), T + 20, 0);
-    EXPECT_EVENT((T + 23) * MS, 0, 23);
-    CHECK(no_event());
+    EXPECT_EVENT(&ring, (T + 23) * MS, 0, 23);
+    CHECK(no_event(&ring));
     EXPECT_ID(flake_next(&gen, &id), T + 20, 1);
     move_ns(10 * MS);
     EXPECT_ID(flake_next(&gen, &id), T + 30, 0);
-    CHECK(no_event());
+    CHECK(no_event(&ring));
 }
 
 /* Frees a slot of the ring at T + 5 ms. */
 static int64_t read_and_make_room(void *user) {
-    if (script_now.now_ns == (T + 5) * MS) (void)no_event();
+    if (script_now.now_ns == (T + 5) * MS) (void)no_event(&ring);
     return script_read(user);
 }
 
@@ -161,8 +147,8 @@ TEST(when_there_is_room_again_the_next_ms_has_an_event) {
     open_with_ring(o, 1);
     CHECK_EQ(got64_n(&gen, many, 2), 2);
     EXPECT_ID(flake_next(&gen, &id), T + 10, 0);
-    EXPECT_EVENT((T + 5) * MS, 1, 5);
-    CHECK(no_event());
+    EXPECT_EVENT(&ring, (T + 5) * MS, 1, 5);
+    CHECK(no_event(&ring));
 }
 
 /* After hours of one overflow, the next event begins another: the election's time wraps around. */
@@ -171,9 +157,9 @@ TEST(an_overflow_of_hours_is_reported_as_several) {
         const int64_t later = 0xfffffe - one_less;
         begin_overflow(64);
         flake_i_emit_event(&gen.engine, 0, T * MS, 1);
-        EXPECT_EVENT(T * MS, 1, 0);
+        EXPECT_EVENT(&ring, T * MS, 1, 0);
         flake_i_emit_event(&gen.engine, FLAKE_ATOMIC_LOAD(&gen.engine.overflow, relaxed), (T + later) * MS, 1);
-        EXPECT_EVENT((T + later) * MS, 1, one_less ? later : 0);
+        EXPECT_EVENT(&ring, (T + later) * MS, 1, one_less ? later : 0);
     }
 }
 
