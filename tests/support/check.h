@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The test harness: a test is a function; a failed CHECK prints its location and fails the test; a
- * program's last line is "N passed, N failed".
+ * The test harness: a test is a function; a failed CHECK prints its location and fails the test; a program's last line
+ * is "N passed, N failed".
  *
  *     TEST(adds) { CHECK(1 + 1 == 2); }
  *     int main(int argc, char **argv) { return check_main(argc, argv); }
@@ -84,27 +84,21 @@ static inline void check_turn(void) {
         if (!(condition)) check_fail(__FILE__, __LINE__, #condition); \
     } while (0)
 
-#define CHECK_EQ(a, b)                                                                            \
-    do {                                                                                          \
-        int64_t check_a = (int64_t)(a), check_b = (int64_t)(b);                                   \
-        if (check_a != check_b) {                                                                 \
-            char check_text[256];                                                                 \
-            (void)snprintf(check_text, sizeof check_text, "%s is %" PRId64 ", not %s = %" PRId64, \
-                           #a, check_a, #b, check_b);                                             \
-            check_fail(__FILE__, __LINE__, check_text);                                           \
-        }                                                                                         \
-    } while (0)
+#define CHECK_EQ(a, b) check_equal(__FILE__, __LINE__, #a, #b, (int64_t)(a), (int64_t)(b))
+static inline void check_equal(const char *file, int line, const char *a_text, const char *b_text, int64_t a, int64_t b) {
+    char text[256];
+    if (a == b) return;
+    (void)snprintf(text, sizeof text, "%s is %" PRId64 ", not %s = %" PRId64, a_text, a, b_text, b);
+    check_fail(file, line, text);
+}
 
-#define CHECK_STR(a, b)                                                                            \
-    do {                                                                                           \
-        const char *check_a = (a), *check_b = (b);                                                 \
-        if (strcmp(check_a, check_b) != 0) {                                                       \
-            char check_text[512];                                                                  \
-            (void)snprintf(check_text, sizeof check_text, "%s is \"%s\", not \"%s\"", #a, check_a, \
-                           check_b);                                                               \
-            check_fail(__FILE__, __LINE__, check_text);                                            \
-        }                                                                                          \
-    } while (0)
+#define CHECK_STR(a, b) check_same_text(__FILE__, __LINE__, #a, a, b)
+static inline void check_same_text(const char *file, int line, const char *a_text, const char *a, const char *b) {
+    char text[512];
+    if (strcmp(a, b) == 0) return;
+    (void)snprintf(text, sizeof text, "%s is \"%s\", not \"%s\"", a_text, a, b);
+    check_fail(file, line, text);
+}
 
 static inline int is_zero(const void *bytes, size_t n) {
     for (size_t i = 0; i < n; i++)

@@ -7,8 +7,7 @@
 #define OPTIONS_H
 
 #ifdef FLAKE_H
-static inline flake_options options_of_flake(uint32_t seq_min, uint32_t seq_max,
-                                             int64_t (*now_ns)(void *), void *user) {
+static inline flake_options options_of_flake(uint32_t seq_min, uint32_t seq_max, int64_t (*now_ns)(void *), void *user) {
     flake_options o;
     memset(&o, 0, sizeof o);
     o.layout = flake_layout_idgen;
@@ -25,8 +24,7 @@ static inline flake_node node_in(const flake_layout *l, uint64_t number) {
 }
 
 /* Copies of options, which last until the next call of the same function. NULL: all defaults. */
-static inline const flake_options *with_lanes(const flake_options *given, flake_lane *lanes,
-                                              size_t n) {
+static inline const flake_options *with_lanes(const flake_options *given, flake_lane *lanes, size_t n) {
     static flake_options o;
     if (given) o = *given;
     else memset(&o, 0, sizeof o);
@@ -59,9 +57,21 @@ static inline const char *options_why(flake_node node, const flake_options *o) {
     return strncmp(why.text, subject, sizeof subject - 1) == 0 ? why.text + sizeof subject - 1
                                                                : why.text;
 }
-#endif
 
-#ifdef FLAKE_H
+/* The next overflow event of a ring; and that there is none. */
+#define EXPECT_EVENT(ring, at_ns, callers, since_ms) \
+    do {                                             \
+        flake_overflow event = {0, 0, 0};            \
+        CHECK(flake_ring_pop(ring, &event));         \
+        CHECK_EQ(event.now_ns, at_ns);               \
+        CHECK_EQ(event.waiting, callers);            \
+        CHECK_EQ(event.elapsed_ms, since_ms);        \
+    } while (0)
+static inline bool no_event(flake_ring *ring) {
+    flake_overflow event;
+    return !flake_ring_pop(ring, &event);
+}
+
 /* The tickets drawn since the epoch, as far as the words show: a call that fails leaves them unchanged. */
 static inline uint64_t place_of(flake_gen *g) {
     uint64_t sum = 0, time, count;

@@ -1,56 +1,40 @@
 /* SPDX-License-Identifier: MIT
  *
- * One generator of sno.h on a scripted clock, with hooks that let others act in the middle of a call:
- * makes it, draws from it and checks each result. For the tests test_sno*.c; it includes sno.h.
+ * A generator of sno.h on a scripted machine, what each draw must return, and other callers that act in the middle of
+ * a call:
+ *
+ *     TEST(a_unit_has_four_ids) {
+ *         begin(100, 103);                                 // a pool of 4; the clock is at the unit `start`
+ *         EXPECT_ID(next_id(&gen), start, 0, 100);         // an ID of this unit, tick and sequence number
+ *         draw(3);
+ *         EXPECT_REFUSED(&gen, FLAKE_AGAIN);               // no ID, and nothing has changed
+ *         clock_to(start - 1);
+ *         EXPECT_ID(try_id(&gen), start - 1, 1, 100);
+ *     }
+ *
+ * It includes sno.h.
  */
 #ifndef SCRIPTED_SNO_H
 #define SCRIPTED_SNO_H
 
 static inline void let_others(void);
 #define BEFORE_ATOMIC(p, is_cas) let_others()
+#define SCRIPTED_SYSTEM
 #include "support.h"
-
-/* ---- hooks ---- */
-
-/* What other callers do between two atomic operations of the call under test, once. */
-static void (*others)(void);
-static int others_after;    /* so many operations from now */
-static unsigned operations; /* since the clock was read */
-
-static inline void let_others(void) {
-    void (*const now)(void) = others;
-    if (++operations > 10000000) check_endless();
-    if (!now || others_after-- > 0) return;
-    others = NULL;
-    now();
-}
-
-/* What other callers do while the call under test sleeps, once; if they sleep, so has he. */
-static void (*during_sleep)(void);
-
-static inline void sleep_beside_others(int64_t ns) {
-    void (*const now)(void) = during_sleep;
-    const int sleeps = script_now.sleeps;
-    during_sleep = NULL;
-    if (now) now();
-    if (script_now.sleeps == sleeps) script_sleep(ns);
-}
-
-/* The system's clocks follow the script; the coarse one lags. */
-static int64_t coarse_lag_ns;
-static uint64_t script_counter; /* the fast clock's */
-
-static int64_t system_ns(int kind);
-#define FLAKE_CLOCK_NS(kind) system_ns(kind)
-#define FLAKE_COUNTER()      script_counter
-#undef FLAKE_SLEEP_NS
-#define FLAKE_SLEEP_NS(ns) sleep_beside_others(ns)
 #include "sno.h"
 #include "options.h"
 
-static inline int64_t system_ns(int kind) {
-    operations = 0;
-    return script_read(&script_now) - (kind == FLAKE_CLOCK_COARSE ? coarse_lag_ns : 0);
+/* What other callers do between two atomic operations of the call under test, once. */
+static void (*others)(void);
+static int others_after; /* so many operations from now */
+
+static inline void let_others(void) {
+    static unsigned operations; /* since the clock was read */
+    static int reads;
+    if (script_now.reads != reads) operations = 0;
+    reads = script_now.reads;
+    if (++operations > 10000000) check_endless();
+    if (others && others_after-- <= 0) script_call_others(&others);
 }
 
 /* ---- the clock, in units ---- */
@@ -71,12 +55,10 @@ static const uint8_t a_meta = 0x5a;
 enum { whole_pool = 65536 };
 
 static sno_gen gen;
-static sno_id got[4 * whole_pool]; /* since `begin` */
+static sno_id got[4 * whole_pool]; /* by `keep`, since `begin` */
 static size_t got_n;
 
-static inline sno_snapshot pool_of(uint16_t min, uint16_t max) {
-    return pool_of_numbers(a_partition, min, max);
-}
+static inline sno_snapshot pool_of(uint16_t min, uint16_t max) { return pool_of_numbers(a_partition, min, max); }
 
 /* The system's clock, which follows the script; IDs of its unit at once. */
 static inline flake_options options_of(void) {
@@ -85,26 +67,20 @@ static inline flake_options options_of(void) {
     return o;
 }
 
-static inline void restore(sno_gen *g, sno_snapshot s) {
-    const flake_options o = options_of();
+static inline void restore_with(sno_gen *g, sno_snapshot s, flake_options o) {
     CHECK_EQ(sno_init(g, flake_node_fixed(NULL, s.partition), &s, &o, NULL), FLAKE_OK);
 }
+static inline void restore(sno_gen *g, sno_snapshot s) { restore_with(g, s, options_of()); }
 
 /* `gen` with this pool, and the clock at the beginning of unit `start`. */
-static inline void begin(uint16_t min, uint16_t max) {
-    script_at_ms(unit_start_ns(start) / ms_ns);
-    coarse_lag_ns = 0;
+static inline void begin_with(flake_options o, uint16_t min, uint16_t max) {
+    script_at_ms(unit_start_ms(start));
     got_n = 0;
-    restore(&gen, pool_of(min, max));
+    restore_with(&gen, pool_of(min, max), o);
 }
+static inline void begin(uint16_t min, uint16_t max) { begin_with(options_of(), min, max); }
 
-static inline void begin_with(const flake_options *o, uint16_t min, uint16_t max) {
-    const sno_snapshot s = pool_of(min, max);
-    begin(min, max);
-    CHECK_EQ(sno_init(&gen, flake_node_fixed(NULL, a_partition), &s, o, NULL), FLAKE_OK);
-}
-
-static inline sno_snapshot snapshot_of_sno(sno_gen *g) {
+static inline sno_snapshot snapshot_of(sno_gen *g) {
     sno_snapshot s;
     memset(&s, 0xff, sizeof s);
     CHECK_EQ(sno_snapshot_take(g, &s), FLAKE_OK);
@@ -112,9 +88,21 @@ static inline sno_snapshot snapshot_of_sno(sno_gen *g) {
 }
 
 static inline bool same_place(const sno_snapshot *a, const sno_snapshot *b) {
-    return a->partition == b->partition && a->sequence_min == b->sequence_min &&
-           a->sequence_max == b->sequence_max && a->sequence == b->sequence &&
-           a->wall_hi == b->wall_hi && a->wall_safe == b->wall_safe && a->drifts == b->drifts;
+    return a->partition == b->partition && a->sequence_min == b->sequence_min && a->sequence_max == b->sequence_max &&
+           a->sequence == b->sequence && a->wall_hi == b->wall_hi && a->wall_safe == b->wall_safe &&
+           a->drifts == b->drifts;
+}
+
+static sno_gen shards[64];
+
+static inline void make_shards(size_t n, sno_snapshot s) {
+    const flake_options o = options_of();
+    CHECK_EQ(sno_init_shards(shards, n, flake_node_fixed(NULL, s.partition), &s, &o, NULL), FLAKE_OK);
+}
+
+static inline void begin_shards(size_t n, uint16_t min, uint16_t max) {
+    begin(min, max);
+    make_shards(n, pool_of(min, max));
 }
 
 /* ---- IDs ---- */
@@ -124,14 +112,22 @@ static inline void keep(sno_id id) {
     got[got_n++] = id;
 }
 
-static inline void keep_all(const sno_id *ids, size_t n) {
-    for (size_t i = 0; i < n; i++) keep(ids[i]);
+static inline sno_id next_id(sno_gen *g) { return next_sno(g, a_meta); } /* zero if there is none */
+
+static inline sno_id try_id(sno_gen *g) {
+    sno_id id;
+    CHECK_EQ(sno_try(g, a_meta, &id), FLAKE_OK);
+    return id;
 }
 
-static inline sno_id marker(void) {
+static inline sno_id try_id_at(sno_gen *g, int64_t unix_ms) {
     sno_id id;
-    memset(&id, 0xee, sizeof id);
+    CHECK_EQ(sno_try_at(g, a_meta, unix_ms, &id), FLAKE_OK);
     return id;
+}
+
+static inline void draw(uint32_t n) {
+    while (n--) keep(next_id(&gen));
 }
 
 static inline void check_id(int line, sno_id id, int64_t unit, unsigned tick, uint32_t sequence) {
@@ -144,56 +140,24 @@ static inline void check_id(int line, sno_id id, int64_t unit, unsigned tick, ui
                    (unsigned)sno_partition(id), (unsigned)sno_meta(id));
     check_fail(__FILE__, line, text);
 }
-
-#define CHECK_ID(id, unit, tick, sequence) check_id(__LINE__, id, unit, tick, sequence)
-
-static inline sno_id new_id(sno_gen *g) { return next_sno(g, a_meta); }
-
-static inline sno_id tried(sno_gen *g) {
-    sno_id id = marker();
-    CHECK_EQ(sno_try(g, a_meta, &id), FLAKE_OK);
-    return id;
-}
-
-static inline sno_id tried_at(sno_gen *g, int64_t unix_ms) {
-    sno_id id = marker();
-    CHECK_EQ(sno_try_at(g, a_meta, unix_ms, &id), FLAKE_OK);
-    return id;
-}
-
-static inline void draw(uint32_t n) {
-    while (n--) keep(new_id(&gen));
-}
+#define EXPECT_ID(id, unit, tick, sequence) check_id(__LINE__, id, unit, tick, sequence)
 
 /* Every call that never waits returns this status, zeroes its one ID, and changes nothing else. */
 static inline void check_refused(int line, sno_gen *g, flake_status status) {
-    const sno_snapshot before = snapshot_of_sno(g);
-    sno_id id = marker(), ids[2] = {marker(), marker()};
+    const sno_snapshot before = snapshot_of(g);
     const int sleeps = script_now.sleeps;
-    bool right = sno_try(g, a_meta, &id) == status && sno_is_zero(id);
+    sno_id id, ids[2], untouched[2];
     size_t n = 1;
-    right &= sno_try_n(g, a_meta, ids, 2, &n) == status && n == 0 && sno_equal(ids[0], marker());
-    const sno_snapshot after = snapshot_of_sno(g);
-    right &= same_place(&before, &after) && script_now.sleeps == sleeps;
-    if (!right) check_fail(__FILE__, line, "not refused as expected");
+    memset(&id, 0xee, sizeof id);
+    memset(ids, 0xee, sizeof ids);
+    memset(untouched, 0xee, sizeof untouched);
+    bool right = sno_try(g, a_meta, &id) == status && sno_is_zero(id);
+    right &= sno_try_n(g, a_meta, ids, 2, &n) == status && n == 0 && memcmp(ids, untouched, sizeof ids) == 0;
+    const sno_snapshot after = snapshot_of(g);
+    if (!right || !same_place(&before, &after) || script_now.sleeps != sleeps)
+        check_fail(__FILE__, line, "not refused as expected");
 }
-
-#define CHECK_REFUSED(g, status) check_refused(__LINE__, g, status)
-
-/* flake_retry_ns returns `ns`, and exactly then the next ID is free. */
-static inline sno_id check_free_in(int line, sno_gen *g, int64_t ns) {
-    sno_id id = marker();
-    const int64_t at_ns = script_now.now_ns;
-    bool right = flake_retry_ns(&g->gen) == ns;
-    script_now.now_ns = at_ns + ns - 1;
-    right &= !ns || sno_try(g, a_meta, &id) != FLAKE_OK;
-    script_now.now_ns = at_ns + ns;
-    right &= flake_retry_ns(&g->gen) == 0 && sno_try(g, a_meta, &id) == FLAKE_OK;
-    if (!right) check_fail(__FILE__, line, "not free at the ns that retry_ns tells");
-    return id;
-}
-
-#define CHECK_FREE_IN(g, ns) check_free_in(__LINE__, g, ns)
+#define EXPECT_REFUSED(g, status) check_refused(__LINE__, g, status)
 
 /* ---- initial states ---- */
 
@@ -203,41 +167,30 @@ static inline void use_both_ticks(uint32_t drawn) {
     draw(2);
     clock_to(start - 50);
     draw(1);
-    CHECK_ID(got[2], start - 50, 1, 0);
+    EXPECT_ID(got[2], start - 50, 1, 0);
     clock_to(start - 40);
     draw(drawn);
-    for (uint32_t k = 0; k < drawn; k++) CHECK_ID(got[3 + k], start - 40, 1, k);
+    for (uint32_t k = 0; k < drawn; k++) EXPECT_ID(got[3 + k], start - 40, 1, k);
 }
 
-/* Callers that come one after the other, each while the one before it sleeps. The last one sleeps
- * first, and they are served from the last back to the first. */
+/* Callers that come one after the other, each while the one before it sleeps. The last one sleeps first, after
+ * `at_the_end`, and they are served from the last back to the first. */
 static uint32_t queue_left;
 static sno_id queue_got[64];
-static void (*at_the_end)(void); /* when all but the last are asleep */
+static void (*queue_end)(void);
 
 static inline void queue_up(void) {
     if (!queue_left) return;
     const uint32_t mine = --queue_left;
-    during_sleep = queue_left ? queue_up : at_the_end;
-    keep(queue_got[mine] = new_id(&gen));
+    script_now.during_sleep = queue_left ? queue_up : queue_end;
+    keep(queue_got[mine] = next_id(&gen));
 }
 
-static inline void queue_of(uint32_t callers) {
+static inline void queue_of(uint32_t callers, void (*at_the_end)(void)) {
     queue_left = callers;
+    queue_end = at_the_end;
     queue_up();
-    during_sleep = NULL;
-}
-
-/* ---- shards ---- */
-
-static sno_gen shards[64];
-
-static inline void begin_shards(size_t n, uint16_t min, uint16_t max) {
-    const sno_snapshot s = pool_of(min, max);
-    const flake_options o = options_of();
-    begin(min, max);
-    CHECK_EQ(sno_init_shards(shards, n, flake_node_fixed(NULL, a_partition), &s, &o, NULL),
-             FLAKE_OK);
+    script_now.during_sleep = NULL;
 }
 
 #endif

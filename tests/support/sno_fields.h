@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Shared by the tests of IDs and of their text: the peer's own IDs, read from a file, and a
- * repeatable source of others. Include it after support.h and sno.h.
+ * Shared by the tests of snos and of their text: the original's snos, read from a file, and a repeatable source of
+ * others. Include it after support.h and sno.h.
  */
 #ifndef SNO_FIELDS_H
 #define SNO_FIELDS_H

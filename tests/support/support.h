@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Shared by the tests: a scripted clock, repeatable random numbers, the vectors, and a check that
- * many IDs are all different. Included before the header under test, it replaces the sleep by one
- * that moves the scripted clock, unless REAL_SLEEP is defined.
+ * Shared by the tests: a scripted machine, repeatable random numbers, the vectors, and a check that many IDs are
+ * all different. Included before the header under test, it replaces the sleep by one that moves the scripted clock,
+ * unless REAL_SLEEP is defined; with SCRIPTED_SYSTEM also the system's clocks and the counter.
  */
 #ifndef SUPPORT_H
 #define SUPPORT_H
@@ -22,21 +22,18 @@
 /* Atomics, with what the test does before each operation on *p: BEFORE_ATOMIC(p, is_cas). */
 #ifdef BEFORE_ATOMIC
 #define FLAKE_ATOMIC(T) _Atomic(T)
-#define FLAKE_ATOMIC_LOAD(p, order) \
-    (BEFORE_ATOMIC(p, false), atomic_load_explicit(p, memory_order_##order))
-#define FLAKE_ATOMIC_STORE(p, v, order) \
-    (BEFORE_ATOMIC(p, false), atomic_store_explicit(p, v, memory_order_##order))
-#define FLAKE_ATOMIC_ADD(p, v, order) \
-    (BEFORE_ATOMIC(p, false), atomic_fetch_add_explicit(p, v, memory_order_##order))
-#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure)                \
-    (BEFORE_ATOMIC(p, true), atomic_compare_exchange_strong_explicit( \
-                                 p, seen, v, memory_order_##success, memory_order_##failure))
+#define FLAKE_ATOMIC_LOAD(p, order)     (BEFORE_ATOMIC(p, false), atomic_load_explicit(p, memory_order_##order))
+#define FLAKE_ATOMIC_STORE(p, v, order) (BEFORE_ATOMIC(p, false), atomic_store_explicit(p, v, memory_order_##order))
+#define FLAKE_ATOMIC_ADD(p, v, order)   (BEFORE_ATOMIC(p, false), atomic_fetch_add_explicit(p, v, memory_order_##order))
+#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure) \
+    (BEFORE_ATOMIC(p, true),                           \
+     atomic_compare_exchange_strong_explicit(p, seen, v, memory_order_##success, memory_order_##failure))
 #endif
 
 /* Whether 64-bit atomics work between processes; where they take a lock, they don't. */
 enum { words_reach_other_processes = ATOMIC_LLONG_LOCK_FREE == 2 };
 
-/* ---- scripted clock ---- */
+/* ---- scripted machine: its clocks, counter and sleep ---- */
 
 typedef struct script {
     int64_t now_ns;
@@ -44,15 +41,42 @@ typedef struct script {
     int64_t slept_ns;   /* requested, in total */
     int64_t jump_to_ns; /* the next sleep sets the clock to this, once; 0: it does not */
     int reads, sleeps;
+    /* of the system's clocks, with SCRIPTED_SYSTEM */
+    int exact_reads;
+    int64_t coarse_lag_ns;
+    uint64_t coarse_slack_ns; /* that an init is told */
+    uint64_t counter;
+    /* what other threads do, once: while the caller sleeps; between the next exact reading and its return */
+    void (*during_sleep)(void), (*during_reading)(void);
 } script;
 
-static script script_now = {1700000000000000000, -1, 0, 0, 0, 0};
+static script script_now = {1700000000000000000, -1, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL};
+
+static inline void script_at_ms(int64_t unix_ms) {
+    memset((void *)&script_now, 0, sizeof script_now);
+    script_now.now_ns = unix_ms * 1000000;
+    script_now.per_sleep = -1;
+}
 
 static inline int64_t script_read(void *user) {
     script *s = (script *)user;
     check_turn();
     s->reads++;
     return s->now_ns;
+}
+
+static inline void script_call_others(void (**once)(void)) {
+    void (*const others)(void) = *once;
+    *once = NULL;
+    if (others) others();
+}
+
+static inline int64_t script_system_ns(int is_coarse) {
+    const int64_t now_ns = script_read(&script_now);
+    if (is_coarse) return now_ns - script_now.coarse_lag_ns;
+    script_now.exact_reads++;
+    script_call_others(&script_now.during_reading);
+    return now_ns;
 }
 
 /* A saturating sum: long waits are requested again and again. */
@@ -62,27 +86,26 @@ static inline int64_t script_sum(int64_t a, int64_t b) {
     return a + b;
 }
 
+/* If other threads sleep meanwhile, the caller has slept as long. */
 static inline void script_sleep(int64_t ns) {
+    const int sleeps = script_now.sleeps;
     check_turn();
+    script_call_others(&script_now.during_sleep);
+    if (script_now.sleeps != sleeps) return;
     script_now.sleeps++;
     script_now.slept_ns = script_sum(script_now.slept_ns, ns);
-    if (script_now.jump_to_ns) {
-        script_now.now_ns = script_now.jump_to_ns;
-        script_now.jump_to_ns = 0;
-    } else {
-        script_now.now_ns =
-            script_sum(script_now.now_ns, script_now.per_sleep < 0 ? ns : script_now.per_sleep);
-    }
-}
-
-static inline void script_at_ms(int64_t unix_ms) {
-    memset(&script_now, 0, sizeof script_now);
-    script_now.now_ns = unix_ms * 1000000;
-    script_now.per_sleep = -1;
+    script_now.now_ns = script_sum(script_now.now_ns, script_now.per_sleep < 0 ? ns : script_now.per_sleep);
+    if (script_now.jump_to_ns) script_now.now_ns = script_now.jump_to_ns;
+    script_now.jump_to_ns = 0;
 }
 
 #ifndef REAL_SLEEP
 #define FLAKE_SLEEP_NS(ns) script_sleep(ns)
+#endif
+#ifdef SCRIPTED_SYSTEM
+#define FLAKE_CLOCK_NS(kind) script_system_ns((kind) == FLAKE_CLOCK_COARSE)
+#define FLAKE_CLOCK_SLACK_NS script_now.coarse_slack_ns
+#define FLAKE_COUNTER()      script_now.counter
 #endif
 
 /* ---- random numbers ---- */
@@ -94,9 +117,7 @@ static inline uint64_t random_next(uint64_t *state) {
     return *state;
 }
 
-static inline uint64_t random_below(uint64_t *state, uint64_t bound) {
-    return (random_next(state) >> 11) % bound;
-}
+static inline uint64_t random_below(uint64_t *state, uint64_t bound) { return (random_next(state) >> 11) % bound; }
 
 static inline void hex_bytes(const char *hex, uint8_t *bytes, size_t n) {
     CHECK_EQ(strlen(hex), 2 * n);
@@ -163,9 +184,7 @@ static inline void vectors_read(const char *file, int fields, void (*row)(char *
 static inline int64_t ms_of(uint64_t id) { return (int64_t)(id >> 22); }
 
 static size_t compared_bytes;
-static inline int compare_bytes(const void *a, const void *b) {
-    return memcmp(a, b, compared_bytes);
-}
+static inline int compare_bytes(const void *a, const void *b) { return memcmp(a, b, compared_bytes); }
 
 /* Sorts the IDs by their bytes, and counts those that equal the one before. */
 static inline size_t count_duplicates_of(void *ids, size_t n, size_t size) {
@@ -173,8 +192,7 @@ static inline size_t count_duplicates_of(void *ids, size_t n, size_t size) {
     size_t duplicates = 0;
     compared_bytes = size;
     qsort(ids, n, size, compare_bytes);
-    for (size_t i = 1; i < n; i++)
-        duplicates += memcmp(bytes + i * size, bytes + (i - 1) * size, size) == 0;
+    for (size_t i = 1; i < n; i++) duplicates += memcmp(bytes + i * size, bytes + (i - 1) * size, size) == 0;
     return duplicates;
 }
 #define count_duplicates(ids, n) count_duplicates_of(ids, n, sizeof *(ids))

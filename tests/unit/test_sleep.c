@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The system's sleep, whose call signals interrupt as often as the test says; and which counter is suitable.
+ * The system's sleep (flake_i_system_sleep), which signals interrupt as often as a test says: it sleeps until an
+ * absolute time, and leaves errno unchanged. Then which counter is cheap enough for the fast clock.
  */
 #define _GNU_SOURCE
 #include "check.h"
@@ -11,9 +12,7 @@ static const int64_t a_second = 1000000000;
 static int64_t end_ns[100]; /* each call's request */
 static unsigned calls, cut_short;
 
-static int64_t ns_of(const struct timespec *t) {
-    return (int64_t)t->tv_sec * a_second + t->tv_nsec;
-}
+static int64_t ns_of(const struct timespec *t) { return (int64_t)t->tv_sec * a_second + t->tv_nsec; }
 
 #if defined(__linux__)
 int clock_nanosleep(clockid_t id, int flags, const struct timespec *until, struct timespec *left) {
@@ -45,7 +44,7 @@ static int64_t now_ns(void) {
     return ns_of(&t);
 }
 
-TEST(signals_put_the_end_of_a_sleep_off_by_nothing) {
+TEST(signals_do_not_postpone_the_end_of_a_sleep) {
     static const int64_t lengths[] = {1, 999999999, 1500000000, 86400 * a_second + 999999999};
     for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
         calls = 0;
@@ -61,7 +60,7 @@ TEST(signals_put_the_end_of_a_sleep_off_by_nothing) {
     }
 }
 
-TEST(a_sleep_for_ever_is_one) {
+TEST(the_longest_sleep_takes_decades) {
     calls = 0;
     cut_short = 0;
     flake_i_system_sleep(INT64_MAX);
@@ -71,7 +70,7 @@ TEST(a_sleep_for_ever_is_one) {
 
 #ifdef __builtin_ia32_rdtsc
 /* 32 readings of the clock and one of the counter take 3/2 to 32 times as much as 33 of the counter. */
-TEST(a_counter_suits_that_is_cheaper_than_the_clock_but_not_by_far) {
+TEST(a_counter_suits_if_it_is_cheaper_than_the_clock_but_not_by_far) {
     static const int64_t prices[][3] = {{97, 64, 0}, {98, 64, 1}, {1054, 32, 1}, {1055, 32, 0}};
     for (size_t i = 0; i < sizeof prices / sizeof *prices; i++) {
         int64_t clock_price = prices[i][0];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fields of a sno, their order, and sno_sort.
+ * The fields of a sno, against snos of the original; bounds of a time; the order of snos, and sno_sort.
  * Runs on Windows: it needs neither fork nor POSIX.
  */
 #include "support.h"
@@ -9,6 +9,8 @@
 #include "sno_fields.h"
 
 static int sign(int value) { return (value > 0) - (value < 0); }
+
+/* ---- fields ---- */
 
 static void row_has_the_peers_fields(const sno_fields *row) {
     CHECK_EQ(sno_units(row->id), row->units);
@@ -19,9 +21,8 @@ static void row_has_the_peers_fields(const sno_fields *row) {
     CHECK_EQ(sno_time_ms(row->id), row->time_ns / 1000000);
     sno_id id;
     CHECK_EQ(sno_compose(row->units, row->tick, (uint8_t)row->meta, (uint16_t)row->partition,
-                         (uint16_t)row->sequence, &id),
-             FLAKE_OK);
-    CHECK(memcmp(&id, &row->id, sizeof id) == 0);
+                         (uint16_t)row->sequence, &id), FLAKE_OK);
+    CHECK(sno_equal(id, row->id));
 }
 
 TEST(fields_are_the_peers) { sno_fields_each(row_has_the_peers_fields); }
@@ -31,8 +32,7 @@ TEST(compose_and_fields_are_inverse) {
         const sno_id id = random_id();
         sno_id again;
         uint8_t bytes[10];
-        CHECK_EQ(sno_compose(sno_units(id), sno_tick(id), sno_meta(id), sno_partition(id),
-                             sno_sequence(id), &again),
+        CHECK_EQ(sno_compose(sno_units(id), sno_tick(id), sno_meta(id), sno_partition(id), sno_sequence(id), &again),
                  FLAKE_OK);
         CHECK(memcmp(&id, &again, sizeof id) == 0);
         sno_to_bytes(id, bytes);
@@ -97,21 +97,20 @@ TEST(only_the_zero_id_is_zero) {
     }
 }
 
+/* ---- sno_sort ---- */
+
 static int compare_ids(const void *a, const void *b) { return memcmp(a, b, sizeof(sno_id)); }
 
-static bool sorts_as_qsort_does(const sno_id *ids, size_t n) {
-    sno_id *mine = (sno_id *)exactly(n * sizeof *ids);
-    sno_id *wanted = (sno_id *)exactly(n * sizeof *ids);
-    if (n > 0) {
-        memcpy(mine, ids, n * sizeof *ids);
-        memcpy(wanted, ids, n * sizeof *ids);
-        qsort(wanted, n, sizeof *ids, compare_ids);
-    }
+/* At exactly that much memory: sanitizers detect an overrun. */
+static void check_sort(const sno_id *ids, size_t n) {
+    sno_id *const mine = (sno_id *)exactly(n * sizeof *ids), *const wanted = (sno_id *)exactly(n * sizeof *ids);
+    if (n > 0) memcpy(mine, ids, n * sizeof *ids);
+    if (n > 0) memcpy(wanted, ids, n * sizeof *ids);
+    qsort(wanted, n, sizeof *ids, compare_ids);
     sno_sort(mine, n);
-    const bool same = n == 0 || memcmp(mine, wanted, n * sizeof *ids) == 0;
+    CHECK(n == 0 || memcmp(mine, wanted, n * sizeof *ids) == 0);
     free(mine);
     free(wanted);
-    return same;
 }
 
 static sno_id id_with_number(size_t place, uint64_t number) {
@@ -121,66 +120,55 @@ static sno_id id_with_number(size_t place, uint64_t number) {
     return id;
 }
 
-typedef sno_id pattern(size_t i, size_t n);
-
-static sno_id anything(size_t i, size_t n) { return (void)i, (void)n, random_id(); }
-static sno_id all_equal(size_t i, size_t n) { return (void)i, id_with_number(3, n); }
-static sno_id the_second_is_last(size_t i, size_t n) { return (void)n, id_with_number(3, i == 1); }
-static sno_id rising(size_t i, size_t n) { return (void)n, id_with_number(8, i); }
-static sno_id falling(size_t i, size_t n) { return id_with_number(8, n - i); }
-static sno_id falling_across_head_and_tail(size_t i, size_t n) { return id_with_number(7, n - i); }
-static sno_id organ_pipe(size_t i, size_t n) { return id_with_number(4, i < n / 2 ? i : n - i); }
-static sno_id sawtooth(size_t i, size_t n) { return (void)n, id_with_number(0, i % 7 * 300); }
-static sno_id two_values(size_t i, size_t n) {
-    return (void)i, (void)n, id_with_number(8, random_bits() >> 40 & 1);
-}
-static sno_id one_digit_at_a_time(size_t i, size_t n) {
-    /* Half of the IDs leave at each level, so the sort goes as deep as it can. */
-    sno_id id = {{0}};
-    size_t depth = 0;
-    for (size_t rest = i; depth < 9 && rest % 2; rest /= 2) depth++;
-    id.bytes[depth] = (uint8_t)(1 + i % 3);
-    return (void)n, id;
-}
-static sno_id sparse_bits(size_t i, size_t n) {
+/* The i-th of n IDs, in an order that is hard for a radix sort. */
+enum pattern { FALLING, RISING, ACROSS_HEAD_AND_TAIL, ORGAN_PIPE, SAWTOOTH, ALL_EQUAL, THE_SECOND_IS_LAST, TWO_VALUES,
+               ANYTHING, SPARSE_BITS, ONE_DIGIT_AT_A_TIME, OF_ONE_GENERATOR, PATTERNS };
+static sno_id id_of_pattern(int pattern, size_t i, size_t n) {
     sno_id id = random_id();
-    for (size_t k = 0; k < sizeof id.bytes; k++) id.bytes[k] &= 0x11;
-    return (void)i, (void)n, id;
-}
-static sno_id of_one_generator(size_t i, size_t n) {
-    sno_id id = {{0}};
-    (void)sno_compose(UINT64_C(100000000000) + i / 40, 0, 7, 42, (uint16_t)(i ^ (i % 16)), &id);
-    return (void)n, id;
+    size_t depth = 0;
+    switch (pattern) {
+    case FALLING: return id_with_number(8, n - i);
+    case RISING: return id_with_number(8, i);
+    case ACROSS_HEAD_AND_TAIL: return id_with_number(7, n - i);
+    case ORGAN_PIPE: return id_with_number(4, i < n / 2 ? i : n - i);
+    case SAWTOOTH: return id_with_number(0, i % 7 * 300);
+    case ALL_EQUAL: return id_with_number(3, n);
+    case THE_SECOND_IS_LAST: return id_with_number(3, i == 1);
+    case TWO_VALUES: return id_with_number(8, random_bits() >> 40 & 1);
+    case ANYTHING: return id;
+    case SPARSE_BITS:
+        for (size_t k = 0; k < sizeof id.bytes; k++) id.bytes[k] &= 0x11;
+        return id;
+    case ONE_DIGIT_AT_A_TIME: /* half of the IDs leave at each level, so the sort goes as deep as it can */
+        for (size_t rest = i; depth < 9 && rest % 2; rest /= 2) depth++;
+        memset(&id, 0, sizeof id);
+        id.bytes[depth] = (uint8_t)(1 + i % 3);
+        return id;
+    default: (void)sno_compose(UINT64_C(100000000000) + i / 40, 0, 7, 42, (uint16_t)(i ^ (i % 16)), &id); return id;
+    }
 }
 
 TEST(sorting_is_qsort) {
-    static pattern *const patterns[] = {falling,     anything,        all_equal,
-                                        rising,      organ_pipe,      falling_across_head_and_tail,
-                                        sawtooth,    two_values,      one_digit_at_a_time,
-                                        sparse_bits, of_one_generator, the_second_is_last};
     static sno_id ids[5000];
-    for (size_t p = 0; p < sizeof patterns / sizeof *patterns; p++) {
+    for (int pattern = 0; pattern < PATTERNS; pattern++)
         for (size_t n = 0; n <= 5000; n += n < 300 ? 1 : 4700) {
-            for (size_t i = 0; i < n; i++) ids[i] = patterns[p](i, n);
-            CHECK(sorts_as_qsort_does(ids, n));
+            for (size_t i = 0; i < n; i++) ids[i] = id_of_pattern(pattern, i, n);
+            check_sort(ids, n);
         }
-    }
-    /* A single bit that differs, at each position. */
-    for (size_t bit = 0; bit < 80; bit++) {
+    for (size_t bit = 0; bit < 80; bit++) { /* a single bit that differs, at each position */
         for (size_t i = 0; i < 100; i++) {
             ids[i] = id_with_number(3, 0x1234);
             ids[i].bytes[bit / 8] ^= (uint8_t)((random_bits() >> 40 & 1) << (7 - bit % 8));
         }
-        CHECK(sorts_as_qsort_does(ids, 100));
+        check_sort(ids, 100);
     }
 }
 
 TEST(a_million_sort_as_qsort_does) {
-    const size_t n = 1000000;
-    sno_id *ids = (sno_id *)exactly(n * sizeof *ids);
+    enum { n = 1000000 };
+    static sno_id ids[n];
     for (size_t i = 0; i < n; i++) ids[i] = random_id();
-    CHECK(sorts_as_qsort_does(ids, n));
-    free(ids);
+    check_sort(ids, n);
 }
 
 int main(int argc, char **argv) { return check_main(argc, argv); }

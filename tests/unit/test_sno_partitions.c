@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Which generator has which partition: default ones, and those of forked children.
+ * Which generator has which partition, if the library chooses: generators of one process, relatives (forked children,
+ * parents, siblings) and clones (CLONE); and the first calls of sno_generate, which make its generator.
  * Runs on Windows: it needs neither fork nor POSIX.
  */
 #define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
@@ -24,34 +25,57 @@ static bool draw_bytes(void *to, size_t n);
 
 static bool is_drawn; /* random bytes are `drawn`, not the system's */
 static uint16_t drawn;
-
 static bool draw_bytes(void *to, size_t n) {
     if (!is_drawn || n != sizeof drawn) return flake_i_system_random(to, n); /* or an owner id's */
     memcpy(to, &drawn, sizeof drawn);
     return true;
 }
-#if !defined(_WIN32)
-#include "children.h"
-#endif
-
-/* ---- partitions ----
- *
- * The first tests use up all partitions in children. These count for themselves as long as their
- * parent has not taken one.
- */
 
 static uint8_t taken[whole_pool];
 
+static flake_status init_any(sno_gen *g) { return sno_init(g, flake_node_none(), NULL, NULL, NULL); }
+
 #if !defined(_WIN32)
-static void use_up_partitions(void) {
+#include "children.h"
+
+/* A test in a child of its own, as it uses up partitions: the next child begins without them. First of all tests, as
+ * long as this process has taken no partition. */
+#define TEST_IN_CHILD(name)                 \
+    static void in_child_##name(void);      \
+    TEST(name) {                            \
+        script_at_ms(unit_start_ms(start)); \
+        in_child(in_child_##name);          \
+    }                                       \
+    static void in_child_##name(void)
+
+/* The same in many children, for each step of a call: something else happens after `stalled_at` of them. */
+static int stalled_at;
+#define TEST_IN_EACH_STEP(name, steps)                                              \
+    static void in_step_##name(void);                                               \
+    TEST(name) {                                                                    \
+        script_at_ms(unit_start_ms(start));                                         \
+        for (stalled_at = 0; stalled_at < (steps) && !check_failures; stalled_at++) \
+            in_child(in_step_##name);                                               \
+    }                                                                               \
+    static void in_step_##name(void)
+
+/* The next start that the library draws is `first`. */
+static void draw_next(uint16_t first) {
+    is_drawn = true;
+    drawn = 0;
+    drawn = first ^ sno_i_random_partition();
+}
+
+/* ---- all 65,536 ---- */
+
+TEST_IN_CHILD(the_65537th_partition_is_refused) {
     flake_why why;
     sno_gen shard;
-    sno_id id = marker();
-    script_at_ms(unit_start_ns(start) / ms_ns);
+    sno_id id;
     const sno_id before = sno_generate(a_meta);
     taken[sno_partition(before)] = 1;
     for (int i = 1; i < whole_pool; i++) {
-        CHECK_EQ(sno_init(&gen, flake_node_none(), NULL, NULL, NULL), FLAKE_OK);
+        CHECK_EQ(init_any(&gen), FLAKE_OK);
         CHECK(!taken[sno_gen_partition(&gen)]++);
     }
     for (int i = 0; i < 3; i++) {
@@ -66,127 +90,143 @@ static void use_up_partitions(void) {
     restore(&gen, pool_of(0, 0));
 }
 
-static void draw_no_default_id(void) { CHECK(sno_is_zero(sno_generate(a_meta))); }
-
-static void use_up_partitions_before_the_default_generator(void) {
-    while (sno_init(&gen, flake_node_none(), NULL, NULL, NULL) == FLAKE_OK) {
+TEST_IN_CHILD(generate_returns_the_zero_id_without_a_partition) {
+    while (init_any(&gen) == FLAKE_OK) {
     }
-    draw_no_default_id();
-    draw_no_default_id();
+    for (int i = 0; i < 2; i++) CHECK(sno_is_zero(sno_generate(a_meta)));
 }
 
-TEST(the_65537th_default_partition_is_refused) { in_child(use_up_partitions); }
-
-TEST(the_default_generator_gives_the_zero_id_without_a_partition) {
-    in_child(use_up_partitions_before_the_default_generator);
-}
-
-/* 0 is a partition like any other, also as the first. Only one is chosen: a second would be `first`. */
-static void partitions_are_counted_on_from(uint16_t first) {
-    script_at_ms(unit_start_ns(start) / ms_ns);
-    is_drawn = true;
-    const uint16_t mixed_in = sno_i_random_partition();
-    drawn = first ^ mixed_in;
+/* 0 is a partition like any other, also as the first. Only one is drawn: a second would be `first`. */
+static void count_on_from(uint16_t first) {
+    draw_next(first);
     for (unsigned i = 0; i < 5; i++) {
-        CHECK_EQ(sno_init(&gen, flake_node_none(), NULL, NULL, NULL), FLAKE_OK);
+        CHECK_EQ(init_any(&gen), FLAKE_OK);
         CHECK_EQ(sno_gen_partition(&gen), (uint16_t)(first + i));
-        drawn = (uint16_t)(first - 1) ^ mixed_in;
+        draw_next((uint16_t)(first - 1));
     }
 }
 
-/* The partition that the library would choose is the parent's, which was given by a snapshot. */
-static void reinit_of_a_clone(void) {
-    const sno_snapshot pool = pool_of_numbers(7, 0, 65535);
-    script_at_ms(unit_start_ns(start) / ms_ns);
-    is_drawn = true;
-    drawn = 7 ^ sno_i_random_partition();
-    CHECK_EQ(sno_init(&gen, flake_node_fixed(NULL, 7), &pool, NULL, NULL), FLAKE_OK);
-    flake_machine_cloned();
-    CHECK_EQ(sno_reinit_after_fork(&gen, flake_node_none(), NULL, NULL, NULL), FLAKE_OK);
-    CHECK_EQ(sno_gen_partition(&gen), 8);
-}
+TEST_IN_CHILD(partition_zero_may_be_the_first) { count_on_from(0); }
+TEST_IN_CHILD(partitions_wrap_around_to_zero) { count_on_from(65534); }
 
-TEST(a_clone_gets_another_partition) { in_child(reinit_of_a_clone); }
-
-static int stalled_at; /* after so many of its steps */
+/* ---- relatives and clones ---- */
 
 /* Relatives count in common what they have taken. */
 static uint8_t *taken_by_relatives;
+static uint16_t parents; /* the first of the family */
 
 static uint16_t take_as_a_relative(void) {
-    CHECK_EQ(sno_init(&gen, flake_node_none(), NULL, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(init_any(&gen), FLAKE_OK);
     const uint16_t partition = sno_gen_partition(&gen);
     CHECK(!taken_by_relatives[partition]++);
     return partition;
 }
 
-/* After it, this process's next start is `first`, if it draws one. */
-static void clone_and_draw(uint16_t first) {
-    flake_machine_cloned();
-    is_drawn = true;
-    drawn = 0;
-    drawn = first ^ sno_i_random_partition();
+/* So many, from the parents' first + `distance` on. */
+static void take_from(int distance, unsigned n) {
+    for (unsigned i = 0; i < n; i++) CHECK_EQ(take_as_a_relative(), (uint16_t)(parents + distance + (int)i));
 }
 
-static uint16_t parents; /* the first of the family */
-
 static void begin_a_family(void) {
-    script_at_ms(unit_start_ns(start) / ms_ns);
     taken_by_relatives =
         (uint8_t *)mmap(NULL, whole_pool, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     CHECK(taken_by_relatives != MAP_FAILED);
     parents = take_as_a_relative();
 }
 
-static void start_at_the_parents(void) {
-    CHECK_EQ(take_as_a_relative(), (uint16_t)(parents + 1));
-    clone_and_draw(parents);
-    CHECK_EQ(take_as_a_relative(), (uint16_t)(parents + 2));
-    clone_and_draw((uint16_t)(parents - 1));
-    CHECK_EQ(take_as_a_relative(), (uint16_t)(parents - 1));
-    CHECK_EQ(take_as_a_relative(), (uint16_t)(parents + 3));
+/* After it, this process's next start is the parents' + `distance`, if it draws one. */
+static void clone_and_draw(int distance) {
+    flake_machine_cloned();
+    draw_next((uint16_t)(parents + distance));
 }
 
-static void have_relatives_that_are_cloned(void) {
+/* The partition that the library would choose is the parent's, which was given by a snapshot. */
+TEST_IN_CHILD(a_clone_gets_another_partition) {
+    const sno_snapshot pool = pool_of_numbers(7, 0, 65535);
+    draw_next(7);
+    CHECK_EQ(sno_init(&gen, flake_node_fixed(NULL, 7), &pool, NULL, NULL), FLAKE_OK);
+    flake_machine_cloned();
+    CHECK_EQ(sno_reinit_after_fork(&gen, flake_node_none(), NULL, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(sno_gen_partition(&gen), 8);
+}
+
+static void start_at_the_parents(void) {
+    take_from(1, 1);
+    clone_and_draw(0);
+    take_from(2, 1);
+    clone_and_draw(-1);
+    take_from(-1, 1);
+    take_from(3, 1);
+}
+
+TEST_IN_CHILD(a_start_after_a_clone_is_not_a_relatives_partition) {
     begin_a_family();
     in_child(start_at_the_parents);
     (void)take_as_a_relative(); /* this process has not called flake_machine_cloned yet */
-    clone_and_draw(parents);
-    CHECK_EQ(take_as_a_relative(), (uint16_t)(parents + 5));
+    clone_and_draw(0);
+    take_from(5, 1);
 }
 
-TEST(a_start_after_a_clone_is_not_a_relatives_partition) { in_child(have_relatives_that_are_cloned); }
-
 static void be_cloned_twice(void) {
-    clone_and_draw((uint16_t)(parents + 1000));
-    clone_and_draw((uint16_t)(parents + 2000));
-    CHECK_EQ(take_as_a_relative(), (uint16_t)(parents + 2000));
+    clone_and_draw(1000);
+    clone_and_draw(2000);
+    take_from(2000, 1);
 }
 
 /* The relative's start may be from before this process's clone, which then has it, too. */
-static void be_cloned_less_often(void) {
+TEST_IN_CHILD(each_clone_draws_a_start_whatever_relatives_have_drawn) {
     begin_a_family();
     in_child(be_cloned_twice);
-    for (unsigned i = 3; i < 6; i++) {
-        clone_and_draw((uint16_t)(parents + 1000 * i));
-        CHECK_EQ(take_as_a_relative(), (uint16_t)(parents + 1000 * i));
-        CHECK_EQ(take_as_a_relative(), (uint16_t)(parents + 1000 * i + 1));
+    for (int i = 3; i < 6; i++) {
+        clone_and_draw(1000 * i);
+        take_from(1000 * i, 2);
     }
 }
 
-TEST(each_clone_draws_a_start_whatever_relatives_have_drawn) { in_child(be_cloned_less_often); }
+/* Each takes partitions of both halves of the map. */
+static void take_in_both_halves(void) {
+    for (int half = 0; half < 2; half++) {
+        clone_and_draw(100 + half * whole_pool / 2);
+        for (unsigned i = 0; i < 2; i++) (void)take_as_a_relative();
+    }
+}
 
-static void clone_beside_it(void) { clone_and_draw((uint16_t)(parents + 1000)); }
+TEST_IN_CHILD(relatives_share_the_whole_map) {
+    begin_a_family();
+    take_in_both_halves();
+    in_child(take_in_both_halves);
+    take_in_both_halves();
+}
 
-/* By each call that chooses a partition, while others act in one of its steps. */
+/* A start of its own, whatever was taken before. */
+static void draw_a_start_in_a_child(void) {
+    draw_next((uint16_t)(parents + 1000));
+    take_from(1000, 2);
+    clone_and_draw(2000);
+    take_from(2000, 1);
+}
+
+/* taken_by_relatives is shared all the same. */
+TEST_IN_CHILD(without_shared_memory_each_process_draws_a_start) {
+    begin_a_family();
+    shares_nothing = true;
+    memset((void *)&sno_i_partitions, 0, sizeof sno_i_partitions);
+    memset(taken_by_relatives, 0, whole_pool); /* by chance the same */
+    parents = take_as_a_relative();
+    in_child(draw_a_start_in_a_child);
+    take_from(1, 1);
+}
+
+/* ---- a clone or a fork in each step of an init ---- */
+
+/* By each call that chooses a partition. */
 static void set_up_beside(void (*act)(void)) {
     flake_status status;
     begin_a_family();
     others = act;
     others_after = stalled_at / 3;
-    if (stalled_at % 3 == 0) status = sno_init(&gen, flake_node_none(), NULL, NULL, NULL);
-    else if (stalled_at % 3 == 1)
-        status = sno_init_shards(&gen, 1, flake_node_none(), NULL, NULL, NULL);
+    if (stalled_at % 3 == 0) status = init_any(&gen);
+    else if (stalled_at % 3 == 1) status = sno_init_shards(&gen, 1, flake_node_none(), NULL, NULL, NULL);
     else {
         flake_machine_cloned();
         status = sno_reinit_after_fork(&gen, flake_node_none(), NULL, NULL, NULL);
@@ -194,19 +234,16 @@ static void set_up_beside(void (*act)(void)) {
     CHECK_EQ(status, FLAKE_OK);
 }
 
+static void clone_beside_it(void) { clone_and_draw(1000); }
+
 /* A generator with a partition from before a clone must not draw after it. */
-static void set_up_beside_a_clone(void) {
+TEST_IN_EACH_STEP(a_generator_set_up_beside_a_clone_has_a_partition_from_after_it, 150) {
     sno_id id;
     set_up_beside(clone_beside_it);
     const bool cloned = !others;
     others = NULL;
     if (cloned && sno_try(&gen, a_meta, &id) == FLAKE_OK)
         CHECK((uint16_t)(sno_partition(id) - parents - 1000) < 10);
-}
-
-TEST(a_generator_set_up_beside_a_clone_has_a_partition_from_after_it) {
-    for (stalled_at = 0; stalled_at < 150 && !check_failures; stalled_at++)
-        in_child(set_up_beside_a_clone);
 }
 
 /* The child returns into the call, too. */
@@ -216,20 +253,15 @@ static void fork_beside_it(void) {
     if (child > 0) end_child(child);
 }
 
-static void set_up_beside_a_fork(void) {
+TEST_IN_EACH_STEP(a_generator_set_up_beside_a_fork_draws_with_a_partition_of_its_own, 150) {
     sno_id id;
     set_up_beside(fork_beside_it);
     others = NULL;
     if (sno_try(&gen, a_meta, &id) == FLAKE_OK) CHECK(!taken_by_relatives[sno_partition(id)]++);
 }
 
-TEST(a_generator_set_up_beside_a_fork_draws_with_a_partition_of_its_own) {
-    for (stalled_at = 0; stalled_at < 150 && !check_failures; stalled_at++)
-        in_child(set_up_beside_a_fork);
-}
-
 /* The last partition is from before the clone. */
-static void set_up_beside_a_clone_with_the_last_partition(void) {
+TEST_IN_EACH_STEP(a_generator_without_a_partition_from_after_a_clone_does_not_draw, 60) {
     uint16_t partition;
     sno_id id;
     begin_a_family();
@@ -243,51 +275,7 @@ static void set_up_beside_a_clone_with_the_last_partition(void) {
     others = NULL;
 }
 
-TEST(a_generator_without_a_partition_from_after_a_clone_does_not_draw) {
-    for (stalled_at = 0; stalled_at < 60 && !check_failures; stalled_at++)
-        in_child(set_up_beside_a_clone_with_the_last_partition);
-}
-
-/* Each takes partitions of both halves of the map. */
-static void take_in_both_halves(void) {
-    clone_and_draw((uint16_t)(parents + 100));
-    for (unsigned i = 0; i < 2; i++) (void)take_as_a_relative();
-    clone_and_draw((uint16_t)(parents + 100 + whole_pool / 2));
-    for (unsigned i = 0; i < 2; i++) (void)take_as_a_relative();
-}
-
-static void have_a_child_take_in_both_halves(void) {
-    begin_a_family();
-    take_in_both_halves();
-    in_child(take_in_both_halves);
-    take_in_both_halves();
-}
-
-TEST(relatives_share_the_whole_map) { in_child(have_a_child_take_in_both_halves); }
-
-/* A start of its own, whatever was taken before. */
-static void draw_a_start_in_a_child(void) {
-    is_drawn = true;
-    drawn = 0;
-    drawn = (uint16_t)(parents + 1000) ^ sno_i_random_partition();
-    CHECK_EQ(take_as_a_relative(), (uint16_t)(parents + 1000));
-    CHECK_EQ(take_as_a_relative(), (uint16_t)(parents + 1001));
-    clone_and_draw((uint16_t)(parents + 2000));
-    CHECK_EQ(take_as_a_relative(), (uint16_t)(parents + 2000));
-}
-
-/* taken_by_relatives is shared all the same. */
-static void have_relatives_that_share_nothing(void) {
-    begin_a_family();
-    shares_nothing = true;
-    memset((void *)&sno_i_partitions, 0, sizeof sno_i_partitions);
-    memset(taken_by_relatives, 0, whole_pool); /* by chance the same */
-    parents = take_as_a_relative();
-    in_child(draw_a_start_in_a_child);
-    CHECK_EQ(take_as_a_relative(), (uint16_t)(parents + 1));
-}
-
-TEST(without_shared_memory_each_process_draws_a_start) { in_child(have_relatives_that_share_nothing); }
+/* ---- the search ---- */
 
 /* One partition is left; a search begins at `first`. The number of steps that it takes. */
 static int steps_to_the_last(unsigned last, unsigned first, flake_status expected) {
@@ -304,52 +292,36 @@ static int steps_to_the_last(unsigned last, unsigned first, flake_status expecte
     return whole_pool * 2 - others_after;
 }
 
-static void find_the_last(void) {
-    begin_a_family();
+TEST_IN_CHILD(the_last_partition_is_found_wherever_the_search_begins) {
     static const unsigned at[] = {0, 1, 30, 31, 32, 33, 63, 64, whole_pool - 32, whole_pool - 1};
     enum { places = sizeof at / sizeof *at };
+    begin_a_family();
     for (unsigned i = 0; i < places; i++) {
         for (unsigned k = 0; k < places; k++) (void)steps_to_the_last(at[i], at[k], FLAKE_OK);
         CHECK(steps_to_the_last(0, at[i], FLAKE_EXHAUSTED) < whole_pool / 32 + 50);
     }
 }
 
-TEST(the_last_partition_is_found_wherever_the_search_begins) { in_child(find_the_last); }
-
-static void begin_at_zero(void) { partitions_are_counted_on_from(0); }
-static void wrap_to_zero(void) { partitions_are_counted_on_from(65534); }
-
-TEST(partition_zero_is_chosen_once) {
-    in_child(begin_at_zero);
-    in_child(wrap_to_zero);
-}
+/* ---- first calls of sno_generate ---- */
 
 /* As many IDs as a thread draws in the ms in which another is not scheduled. */
 static void generate_many(void) {
     for (int i = 0; i < whole_pool + 1000; i++) keep(sno_generate(a_meta));
 }
 
-static void stall_the_first_call(void) {
-    got_n = 0;
-    script_at_ms(unit_start_ns(start) / ms_ns);
+TEST_IN_EACH_STEP(a_first_call_that_stalls_leaves_partitions_to_others, 40) {
     others = generate_many;
     others_after = stalled_at;
     keep(sno_generate(a_meta));
     others = NULL;
     CHECK_EQ(count_duplicates(got, got_n), 0);
     CHECK(!sno_is_zero(got[0]));
-    CHECK_EQ(sno_init(&gen, flake_node_none(), NULL, NULL, NULL), FLAKE_OK);
+    CHECK_EQ(init_any(&gen), FLAKE_OK);
     CHECK_EQ(pages, 1); /* of two first calls one has dropped its own */
 }
 
-TEST(a_first_call_that_stalls_leaves_partitions_to_others) {
-    for (stalled_at = 0; stalled_at < 40 && !check_failures; stalled_at++)
-        in_child(stall_the_first_call);
-}
-
 /* No place is left for the first calls, and the machine is cloned while they draw. */
-static void clone_in_each_step(void) {
-    script_at_ms(unit_start_ns(start) / ms_ns);
+TEST_IN_CHILD(a_clone_beside_a_first_call_costs_no_id) {
     while (flake_i_take_place(&sno_i_default.begun, SNO_I_DEFAULT_PLACES) < SNO_I_DEFAULT_PLACES) {
     }
     for (int i = 0; i < 80; i++) {
@@ -360,15 +332,12 @@ static void clone_in_each_step(void) {
     CHECK(others != NULL); /* that was every step of one */
 }
 
-TEST(a_clone_beside_a_first_call_costs_no_id) { in_child(clone_in_each_step); }
-
 static bool is_last; /* one partition is left */
 
-/* Each begins while the one before it is stalled. */
+/* Each of eight begins while the one before it is stalled. */
 static void stall_one_more_call(void) {
-    enum { first_calls = 8 };
     static int begun;
-    if (++begun < first_calls) {
+    if (++begun < 8) {
         others = stall_one_more_call;
         others_after = stalled_at;
     }
@@ -378,56 +347,40 @@ static void stall_one_more_call(void) {
 }
 
 static void stall_eight_first_calls(void) {
-    got_n = 0;
-    script_at_ms(unit_start_ns(start) / ms_ns);
     stall_one_more_call();
     others = NULL;
     CHECK_EQ(count_duplicates(got, got_n), 0);
 }
 
+TEST_IN_EACH_STEP(each_of_eight_stalled_first_calls_returns_an_id_of_its_own, 40) { stall_eight_first_calls(); }
+
 /* The last partition is the default generator's: a call without one returns the zero ID. */
-static void stall_eight_first_calls_for_one_partition(void) {
+TEST_IN_EACH_STEP(eight_stalled_first_calls_share_the_last_partition, 40) {
     uint16_t partition;
+    if (stalled_at % 4) return;
     for (int i = 1; i < whole_pool; i++) (void)sno_i_take_partition(&partition);
     is_last = true;
     stall_eight_first_calls();
     for (size_t i = 0; i < got_n; i++) CHECK_EQ(sno_partition(got[i]), sno_partition(got[0]));
 }
-
-TEST(however_many_first_calls_stall_each_returns_an_id_of_its_own) {
-    for (stalled_at = 0; stalled_at < 40 && !check_failures; stalled_at++)
-        in_child(stall_eight_first_calls);
-    for (stalled_at = 0; stalled_at < 40 && !check_failures; stalled_at += 4)
-        in_child(stall_eight_first_calls_for_one_partition);
-}
 #endif
 
-TEST(default_partitions_are_all_different) {
+/* ---- one process ---- */
+
+TEST(each_generator_has_another_partition_and_shards_have_one) {
     begin(0, 0);
     memset(taken, 0, sizeof taken);
     for (int i = 0; i < 500; i++) {
         sno_gen two[2];
-        CHECK_EQ(sno_init(&gen, flake_node_none(), NULL, NULL, NULL), FLAKE_OK);
+        CHECK_EQ(init_any(&gen), FLAKE_OK);
+        CHECK_EQ(sno_cap(&gen), whole_pool);
         CHECK(!taken[sno_gen_partition(&gen)]++);
-        CHECK_EQ(sno_partition(tried(&gen)), sno_gen_partition(&gen));
+        CHECK_EQ(sno_partition(try_id(&gen)), sno_gen_partition(&gen));
         CHECK_EQ(sno_init_shards(two, 2, flake_node_none(), NULL, NULL, NULL), FLAKE_OK);
         CHECK(!taken[sno_gen_partition(&two[0])]++);
         CHECK_EQ(sno_gen_partition(&two[0]), sno_gen_partition(&two[1]));
     }
     CHECK(!taken[sno_partition(sno_generate(a_meta))]);
-}
-
-TEST(a_default_generator_has_the_whole_pool) {
-    flake_options o = options_of();
-    begin(0, 0);
-    for (int i = 0; i < 2; i++) {
-        CHECK_EQ(sno_init(&gen, flake_node_none(), NULL, i ? &o : NULL, NULL), FLAKE_OK);
-        CHECK_EQ(sno_cap(&gen), whole_pool);
-        const sno_snapshot s = snapshot_of_sno(&gen);
-        CHECK_EQ(s.sequence_min, 0);
-        CHECK_EQ(s.sequence_max, 65535);
-        for (uint32_t k = 0; k < 10; k++) CHECK_EQ(sno_sequence(new_id(&gen)), k);
-    }
 }
 
 TEST(generate_draws_from_one_generator) {
@@ -441,8 +394,7 @@ TEST(generate_draws_from_one_generator) {
         CHECK_EQ(sno_sequence(id), sno_sequence(before) + 1);
         before = id;
     }
-    CHECK_EQ(sno_i_own_tag() & 0xffff, sno_partition(before)); /* also on the slow path */
-    CHECK_EQ(sno_i_own_tag() & 0xffff, sno_partition(before));
+    for (int i = 0; i < 2; i++) CHECK_EQ(sno_i_own_tag() & 0xffff, sno_partition(before)); /* also on the slow path */
 }
 
 int main(int argc, char **argv) { return check_main(argc, argv); }

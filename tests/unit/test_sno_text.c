@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The text, JSON and UUID forms of a sno. Every implementation of a step that this machine can run
- * is compared with the slow one below, bit by bit.
+ * The text, JSON and UUID forms of a sno: the original's, and that of the slow implementation below, with which each
+ * implementation that this machine can run is compared; then texts that are refused.
  * Runs on Windows: it needs neither fork nor POSIX.
  */
 #include "support.h"
@@ -21,34 +21,23 @@ static void slow_encode(sno_id id, char *out) {
 }
 
 static bool slow_is_text(const char *text) {
-    for (size_t i = 0; i < 16; i++) {
+    for (size_t i = 0; i < 16; i++)
         if (memchr(alphabet, text[i], 32) == NULL) return false;
-    }
     return true;
 }
 
-/* One ID at a time. */
-typedef struct single {
+static const struct { /* one ID at a time */
     const char *name;
     void (*encode)(sno_id, char *);
     bool (*is_text)(const char *);
     sno_id (*decode)(const char *);
-} single;
-
-static const single singles[] = {
+} singles[] = {
     {"portable", sno_i_encode_portable, sno_i_is_text_portable, sno_i_decode_portable},
 #if defined(SNO_I_VECTORS)
     {"vector", sno_i_encode_vector, sno_i_is_text_vector, sno_i_decode_vector},
 #endif
 };
 enum { SINGLES = sizeof singles / sizeof *singles };
-
-/* Arrays. */
-typedef struct batch {
-    const char *name;
-    void (*encode_n)(const sno_id *, size_t, char *);
-    flake_status (*decode_n)(const char *, size_t, sno_id *);
-} batch;
 
 #ifdef SNO_I_AVX2
 static flake_status decode_n_avx2(const char *text, size_t n, sno_id *out) {
@@ -58,31 +47,30 @@ static flake_status decode_n_avx2(const char *text, size_t n, sno_id *out) {
 }
 #endif
 
-static const batch batches[] = {
+static const struct { /* arrays */
+    const char *name;
+    void (*encode_n)(const sno_id *, size_t, char *);
+    flake_status (*decode_n)(const char *, size_t, sno_id *);
+} batches[] = {
     {"public", sno_encode_n, sno_decode_n},
 #ifdef SNO_I_AVX2
     {"avx2", sno_i_encode_n_avx2, decode_n_avx2},
+#define BATCHES (FLAKE_I_HAS_AVX2 ? 2u : 1u)
+#else
+#define BATCHES 1u
 #endif
 };
 
-static size_t batch_count(void) {
-#ifdef SNO_I_AVX2
-    return FLAKE_I_HAS_AVX2 ? 2 : 1;
-#else
-    return 1;
-#endif
-}
-
 static void row_has_the_peers_text(const sno_fields *row) {
     char text[17] = {0}, json[19];
-    sno_id id = random_id();
+    sno_id id;
     sno_encode(row->id, text);
     CHECK_STR(text, row->text);
     CHECK_EQ(sno_decode(row->text, 16, &id), FLAKE_OK);
     CHECK(sno_equal(id, row->id));
     sno_to_json(row->id, json);
     CHECK_STR(json, row->json);
-    id = random_id();
+    memset(&id, 0x5a, sizeof id);
     CHECK_EQ(sno_from_json(row->json, strlen(row->json), &id), FLAKE_OK);
     CHECK(sno_equal(id, row->id));
 }
@@ -91,11 +79,12 @@ TEST(text_and_json_are_the_peers) { sno_fields_each(row_has_the_peers_text); }
 
 TEST(every_way_encodes_and_decodes) {
     for (unsigned i = 0; i < 20000; i++) {
-        sno_id id = random_id();
-        /* Single bits, and their complements. */
-        if (i < 160) memset(id.bytes, i < 80 ? 0 : 0xff, sizeof id.bytes);
-        if (i < 160) id.bytes[i % 80 / 8] ^= (uint8_t)(1U << i % 8);
         char wanted[16], text[16];
+        sno_id id = random_id();
+        if (i < 160) { /* single bits, and their complements */
+            memset(id.bytes, i < 80 ? 0 : 0xff, sizeof id.bytes);
+            id.bytes[i % 80 / 8] ^= (uint8_t)(1U << i % 8);
+        }
         slow_encode(id, wanted);
         for (size_t s = 0; s < SINGLES; s++) {
             singles[s].encode(id, text);
@@ -129,7 +118,7 @@ TEST(every_byte_at_every_place) {
                 slow_encode(singles[s].decode(text), again);
                 CHECK(memcmp(again, text, 16) == 0);
             }
-            for (size_t b = 0; b < batch_count(); b++) {
+            for (size_t b = 0; b < BATCHES; b++) {
                 CHECK_EQ(batches[b].decode_n(texts, 4, out), good ? FLAKE_OK : FLAKE_PARSE);
                 if (!good) continue;
                 slow_encode(out[which], again);
@@ -143,18 +132,17 @@ enum { MOST = 70, SHIFTS = 32, GUARD = 24 };
 static sno_id ids_of_texts[MOST];
 static char texts_of_ids[MOST * 16], guard[GUARD];
 
-/* The arrays begin so many bytes after an aligned address. They end where sanitizers detect an overrun,
- * or with guard bytes, which detect one without a sanitizer. */
-static void convert(const batch *b, size_t n, size_t shift, size_t text_shift, size_t guarded) {
-    char *const in = (char *)exactly(shift + 10 * n), *const out =
-                                                          (char *)exactly(shift + 10 * n + guarded);
+/* The arrays begin so many bytes after an aligned address. They end where sanitizers detect an overrun, or with guard
+ * bytes, which detect one without a sanitizer. */
+static void convert(size_t b, size_t n, size_t shift, size_t text_shift, size_t guarded) {
+    char *const in = (char *)exactly(shift + 10 * n), *const out = (char *)exactly(shift + 10 * n + guarded);
     char *const text = (char *)exactly(text_shift + 16 * n + guarded);
     if (n > 0) memcpy(in + shift, ids_of_texts, 10 * n);
     memset(text + text_shift, 0x5a, 16 * n + guarded);
     memset(out + shift, 0x5a, 10 * n + guarded);
-    b->encode_n((const sno_id *)(in + shift), n, text + text_shift);
+    batches[b].encode_n((const sno_id *)(in + shift), n, text + text_shift);
     CHECK(memcmp(text + text_shift, texts_of_ids, 16 * n) == 0);
-    CHECK_EQ(b->decode_n(text + text_shift, n, (sno_id *)(out + shift)), FLAKE_OK);
+    CHECK_EQ(batches[b].decode_n(text + text_shift, n, (sno_id *)(out + shift)), FLAKE_OK);
     CHECK(memcmp(out + shift, ids_of_texts, 10 * n) == 0);
     CHECK(memcmp(text + text_shift + 16 * n, guard, guarded) == 0);
     CHECK(memcmp(out + shift + 10 * n, guard, guarded) == 0);
@@ -165,29 +153,25 @@ static void convert(const batch *b, size_t n, size_t shift, size_t text_shift, s
 
 TEST(batches_of_any_size_at_any_address) {
     memset(guard, 0x5a, sizeof guard);
-    for (size_t i = 0; i < MOST; i++) {
-        ids_of_texts[i] = random_id();
-        slow_encode(ids_of_texts[i], texts_of_ids + 16 * i);
-    }
-    for (size_t b = 0; b < batch_count(); b++) {
+    for (size_t i = 0; i < MOST; i++) slow_encode(ids_of_texts[i] = random_id(), texts_of_ids + 16 * i);
+    for (size_t b = 0; b < BATCHES; b++)
         for (size_t n = 0; n <= MOST; n++) {
-            for (size_t shift = 0; shift < SHIFTS * SHIFTS; shift++)
-                convert(&batches[b], n, shift % SHIFTS, shift / SHIFTS, 0);
-            convert(&batches[b], n, n % SHIFTS, n % SHIFTS, GUARD);
+            for (size_t shift = 0; shift < SHIFTS * SHIFTS; shift++) convert(b, n, shift % SHIFTS, shift / SHIFTS, 0);
+            convert(b, n, n % SHIFTS, n % SHIFTS, GUARD);
         }
-    }
 }
+
+/* ---- texts that are refused ---- */
 
 TEST(one_bad_character_and_nothing_is_decoded) {
     enum { some = 39 };
-    static const char bad[] = {'1', ':',  '`',        'y',        'A',
-                               'Y', '\0', (char)0x80, (char)0xb2, (char)0xff};
+    static const char bad[] = {'1', ':', '`', 'y', 'A', 'Y', '\0', (char)0x80, (char)0xb2, (char)0xff};
     char texts[some * 16];
     sno_id out[some], before[some];
     for (size_t i = 0; i < some; i++) slow_encode(random_id(), texts + 16 * i);
     for (size_t i = 0; i < some; i++) before[i] = out[i] = random_id();
-    for (size_t b = 0; b < batch_count(); b++) {
-        for (size_t n = some - 4; n <= some; n++) {
+    for (size_t b = 0; b < BATCHES; b++)
+        for (size_t n = some - 4; n <= some; n++)
             for (size_t place = 0; place < 16 * n; place++) {
                 const char good = texts[place];
                 texts[place] = bad[(place + n) % sizeof bad];
@@ -195,13 +179,11 @@ TEST(one_bad_character_and_nothing_is_decoded) {
                 CHECK(memcmp(out, before, sizeof out) == 0);
                 texts[place] = good;
             }
-        }
-    }
 }
 
 /* Every call that reads text, and accepts exactly `right` characters of it. */
-static void refuses_other_lengths(flake_status (*read)(const char *, size_t, sno_id *),
-                                  const char *text, size_t right) {
+static void refuses_other_lengths(flake_status (*read)(const char *, size_t, sno_id *), const char *text,
+                                  size_t right) {
     char longer[64];
     memset(longer, '2', sizeof longer);
     memcpy(longer, text, right);
@@ -210,8 +192,7 @@ static void refuses_other_lengths(flake_status (*read)(const char *, size_t, sno
     for (size_t len = 0; len < sizeof longer; len++) {
         if (len == right) continue;
         CHECK_EQ(read(longer, len, &id), FLAKE_PARSE);
-        /* If the length alone is wrong, it reads no more than that. */
-        char *exact = (char *)exactly(len);
+        char *const exact = (char *)exactly(len); /* it reads no more than that */
         memcpy(exact, longer, len);
         CHECK_EQ(read(exact, len, &id), FLAKE_PARSE);
         free(exact);
@@ -256,15 +237,8 @@ TEST(json_is_strict) {
         CHECK(sno_equal(id, wanted));
     }
     static const char *const bad[] = {
-        "Null",
-        "nul ",
-        "\"\"\"\"",
-        "'23456789abcdefgh'",
-        "\"23456789abcdefgh ",
-        " 23456789abcdefgh\"",
-        "\"23456789Abcdefgh\"",
-        "\"23456789abcdefg\"\"",
-        "\"\\u0032\\u0032\\u003\"",
+        "Null", "nul ", "\"\"\"\"", "'23456789abcdefgh'", "\"23456789abcdefgh ", " 23456789abcdefgh\"",
+        "\"23456789Abcdefgh\"", "\"23456789abcdefg\"\"", "\"\\u0032\\u0032\\u003\"",
     };
     const sno_id before = id;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -292,9 +266,8 @@ TEST(a_uuid_is_the_text_in_hex) {
         for (size_t k = 0; k < 16; k++)
             end += sprintf(end, "%s%02x", k && k % 2 == 0 && k >= 4 && k <= 10 ? "-" : "", text[k]);
         CHECK_STR(uuid, slow);
-        for (size_t k = 0; k < 36 && i % 2; k++) {
+        for (size_t k = 0; k < 36 && i % 2; k++)
             if (uuid[k] >= 'a' && (i + (int)k) % 3) uuid[k] = (char)(uuid[k] - 'a' + 'A');
-        }
         CHECK_EQ(sno_from_uuid(uuid, 36, &id), FLAKE_OK);
         CHECK(sno_equal(id, wanted));
     }
@@ -310,8 +283,7 @@ TEST(a_uuid_is_read_strictly) {
         for (int byte = 0; byte < 256; byte++) {
             uuid[place] = (char)byte;
             bool good = byte == '-';
-            if (was != '-') {
-                /* 3x with x in 2..9, 6x with x in 1..f, 7x with x in 0..8. */
+            if (was != '-') { /* 3x with x in 2..9, 6x with x in 1..f, 7x with x in 0..8 */
                 const size_t first = place > 0 && was != '6' ? place - 1 : place;
                 char pair[3] = {uuid[first], uuid[first + 1], '\0'};
                 good = strspn(pair, "0123456789abcdefABCDEF") == 2 &&
@@ -327,7 +299,7 @@ TEST(a_uuid_is_read_strictly) {
 
 int main(int argc, char **argv) {
     for (size_t s = 0; s < SINGLES; s++) printf("%s%s", s ? ", " : "ways: ", singles[s].name);
-    for (size_t b = 0; b < batch_count(); b++) printf(", %s", batches[b].name);
+    for (size_t b = 0; b < BATCHES; b++) printf(", %s", batches[b].name);
     printf("\n");
     return check_main(argc, argv);
 }

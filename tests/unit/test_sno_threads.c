@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * sno from many threads at once, on the real clock and on one that steps back thousands of times:
- * no ID repeats, and snapshots are consistent. test_threads.c tests queues, and all calls.
+ * sno from many threads at once, on the real clock and on one that steps back thousands of times (I1, I5, SAFE,
+ * SETTLE): no ID repeats, and snapshots are consistent. test_threads.c tests queues, and all calls.
  */
 #define _XOPEN_SOURCE 700
 #include <pthread.h>
@@ -26,31 +26,20 @@ static const int64_t unit_ns = 4000000;
 
 /* ---- one run ---- */
 
-typedef struct worker worker;
-
-typedef struct plan {
-    sno_id (*draw)(worker *);
-    unsigned threads;
-    size_t share; /* of IDs that each thread draws */
-    uint64_t stumble_every;
-    bool in_order;          /* each thread's IDs rise */
-    void *(*watch)(void *); /* what one more thread does meanwhile, if anything */
-} plan;
-
-struct worker {
-    const plan *p;
+typedef struct worker {
     pthread_t thread;
-    uint64_t seed;
+    sno_id (*draw)(struct worker *);
+    uint64_t seed, stumble_every;
     sno_gen *shard;
     sno_id *ids;
+    size_t share; /* of IDs that it draws */
     size_t falls; /* IDs that were not greater than the one before */
-};
+} worker;
 
-static sno_gen gen;
-static sno_gen shards[most_threads];
+static sno_gen gen, lanes, shards[most_threads];
 static flake_lane lane_array[8];
-static sno_gen lanes;
 static worker workers[most_threads];
+static unsigned worker_count;
 static atomic_uint ready, running;
 static sno_id all_ids[1 << 20];
 
@@ -64,63 +53,49 @@ static sno_id from_lanes(worker *w) { return (void)w, next_sno(&lanes, a_meta); 
 
 static void *work(void *at) {
     worker *w = (worker *)at;
-    const plan *p = w->p;
     thread_random = w->seed;
-    stumble_every = p->stumble_every;
+    stumble_every = w->stumble_every;
     (void)atomic_fetch_add(&ready, 1);
-    while (atomic_load(&ready) < p->threads) (void)sched_yield();
-
-    for (size_t i = 0; i < p->share; i++) {
-        w->ids[i] = p->draw(w);
+    while (atomic_load(&ready) < worker_count) (void)sched_yield();
+    for (size_t i = 0; i < w->share; i++) {
+        w->ids[i] = w->draw(w);
         w->falls += i && sno_compare(w->ids[i - 1], w->ids[i]) >= 0;
     }
     (void)atomic_fetch_sub(&running, 1);
     return NULL;
 }
 
-/* No ID repeats. */
-static void run(const plan *p) {
-    const size_t n = p->share * p->threads;
+/* Threads draw `ids` IDs, of which none repeats; one more thread may watch them. */
+static void run(sno_id (*draw)(worker *), unsigned threads, size_t ids, uint64_t stumbles, void *(*watch)(void *)) {
+    const size_t share = ids / threads;
     pthread_t watcher;
     atomic_store(&ready, 0);
-    atomic_store(&running, p->threads);
-    memset(workers, 0, sizeof workers);
-    for (unsigned i = 0; i < p->threads; i++) {
-        worker *w = &workers[i];
-        w->p = p;
-        w->seed = 88172645463325252u * (2 * i + 3);
-        w->ids = all_ids + i * p->share;
-        w->shard = &shards[i];
-        if (pthread_create(&w->thread, NULL, work, w)) abort();
+    atomic_store(&running, threads);
+    worker_count = threads;
+    for (unsigned i = 0; i < threads; i++) {
+        const worker w = {.draw = draw, .seed = 88172645463325252u * (2 * i + 3), .stumble_every = stumbles,
+                          .shard = &shards[i], .ids = all_ids + i * share, .share = share};
+        workers[i] = w;
+        if (pthread_create(&workers[i].thread, NULL, work, &workers[i])) abort();
     }
-    if (p->watch && pthread_create(&watcher, NULL, p->watch, (void *)(uintptr_t)p)) abort();
-    for (unsigned i = 0; i < p->threads; i++) {
+    if (watch && pthread_create(&watcher, NULL, watch, &workers[0])) abort();
+    for (unsigned i = 0; i < threads; i++) {
         (void)pthread_join(workers[i].thread, NULL);
-        if (p->in_order) CHECK_EQ(workers[i].falls, 0);
+        if (!stumbles && !watch && (draw == from_shared || draw == from_shard)) CHECK_EQ(workers[i].falls, 0);
     }
-    if (p->watch) (void)pthread_join(watcher, NULL);
-    CHECK_EQ(count_duplicates_of(all_ids, n, sizeof *all_ids), 0);
+    if (watch) (void)pthread_join(watcher, NULL);
+    CHECK_EQ(count_duplicates(all_ids, share * threads), 0);
     CHECK(!sno_is_zero(all_ids[0]));
 }
 
-static plan plan_of(sno_id (*draw)(worker *), unsigned threads, size_t ids) {
-    plan p = {0};
-    p.draw = draw;
-    p.threads = threads;
-    p.share = ids / threads;
-    return p;
-}
-
 /* All generators, with numbers up to `max`. */
-static void make(const plan *p, const flake_options *o, uint16_t max, size_t lane_count) {
+static void make(const flake_options *o, uint16_t max, size_t shard_count, size_t lane_count) {
     const sno_snapshot numbers = pool_of_numbers(a_partition, 0, max);
     const flake_node node = flake_node_fixed(NULL, a_partition);
+    flake_lane *const array = LAST_OF(lane_array, lane_count);
     CHECK_EQ(sno_init(&gen, node, &numbers, o, NULL), FLAKE_OK);
-    const size_t shard_count = p->draw == from_shard ? p->threads : 1;
     CHECK_EQ(sno_init_shards(shards, shard_count, node, &numbers, o, NULL), FLAKE_OK);
-    CHECK_EQ(sno_init(&lanes, node, &numbers,
-                      with_lanes(o, LAST_OF(lane_array, lane_count), lane_count), NULL),
-             FLAKE_OK);
+    CHECK_EQ(sno_init(&lanes, node, &numbers, with_lanes(o, array, lane_count), NULL), FLAKE_OK);
 }
 
 /* ---- the default generator ---- */
@@ -128,8 +103,7 @@ static void make(const plan *p, const flake_options *o, uint16_t max, size_t lan
 static unsigned first_callers;
 
 static void call_at_once(void) {
-    const plan p = plan_of(from_default, first_callers, small ? 20000 : 200000);
-    run(&p);
+    run(from_default, first_callers, small ? 20000 : 200000, 0, NULL);
     CHECK_EQ(sno_init(&gen, flake_node_none(), NULL, NULL, NULL), FLAKE_OK);
     CHECK(sno_partition(sno_generate(0)) != sno_gen_partition(&gen));
 }
@@ -137,11 +111,10 @@ static void call_at_once(void) {
 /* Must be first: a child of a process with threads may lack the sanitizer's own. */
 TEST(first_calls_of_the_default_generator_come_from_all_threads_at_once) {
     static const unsigned crowd[] = {2, 8, most_threads};
-    for (unsigned round = 0; round < (small ? 3u : 10u); round++)
-        for (unsigned i = 0; i < 3; i++) {
-            first_callers = crowd[i];
-            in_child(call_at_once);
-        }
+    for (unsigned i = 0; i < 3 * (small ? 3 : 10); i++) {
+        first_callers = crowd[i % 3];
+        in_child(call_at_once);
+    }
 }
 
 /* ---- no duplicate ID ---- */
@@ -150,19 +123,17 @@ TEST(threads_get_no_id_twice) {
     static const unsigned crowd[] = {1, 2, 8, most_threads};
     static const struct {
         sno_id (*draw)(worker *);
-        int kind;
+        int clock_kind;
         size_t lanes;
     } rows[] = {{from_shared, FLAKE_CLOCK_EXACT, 8}, {from_shared, FLAKE_CLOCK_COARSE, 8},
                 {from_shard, FLAKE_CLOCK_EXACT, 8},  {from_shard, FLAKE_CLOCK_COARSE, 8},
                 {from_lanes, FLAKE_CLOCK_EXACT, 8},  {from_lanes, FLAKE_CLOCK_COARSE, 3},
                 {from_default, FLAKE_CLOCK_EXACT, 8}};
     for (size_t i = 0; i < 4 * sizeof rows / sizeof *rows; i++) {
-        plan p = plan_of(rows[i / 4].draw, crowd[i % 4], small ? 40000 : 1 << 20);
         flake_options o = options_of_sno(NULL, NULL);
-        o.clock.kind = rows[i / 4].kind;
-        p.in_order = p.draw != from_default && p.draw != from_lanes;
-        make(&p, &o, 65535, rows[i / 4].lanes);
-        run(&p);
+        o.clock.kind = rows[i / 4].clock_kind;
+        make(&o, 65535, crowd[i % 4], rows[i / 4].lanes);
+        run(rows[i / 4].draw, crowd[i % 4], small ? 40000 : 1 << 20, 0, NULL);
     }
 }
 
@@ -178,12 +149,12 @@ static bool covers(const sno_snapshot *s, sno_id id) {
 
 /* Another thread's view of the shared generator, from which it draws too, or of a shard. */
 static void *watch(void *at) {
-    const plan *p = (const plan *)at;
-    sno_gen *const g = p->draw == from_shard ? &shards[0] : &gen;
+    const worker *const first_worker = (const worker *)at;
+    sno_gen *const g = first_worker->draw == from_shard ? &shards[0] : &gen;
     size_t rounds = 0, torn = 0, uncovered = 0, wrong_tick = 0, back = 0;
     sno_snapshot before = {0}, after;
     thread_random = 7777777;
-    stumble_every = p->stumble_every;
+    stumble_every = first_worker->stumble_every;
     torn += sno_snapshot_take(g, &before) != FLAKE_OK;
     const sno_snapshot first = before;
     for (; !rounds || atomic_load(&running); rounds++, before = after) {
@@ -208,17 +179,15 @@ static void *watch(void *at) {
     return NULL;
 }
 
-static void step_back_among(unsigned threads, sno_id (*draw)(worker *), uint16_t max,
-                            uint64_t stumbles) {
-    plan p = plan_of(draw, threads, small ? 8000 : draw == from_shared ? 160000 : 60000);
+/* In steps of the clock by up to 4 units. */
+static void step_back_among(unsigned threads, sno_id (*draw)(worker *), uint16_t max, uint64_t stumbles) {
     flake_options o = options_of_sno(NULL, NULL);
     const flake_lane *const three = LAST_OF(lane_array, 3);
     o.clock = warp_start(1000, 1, 20, 4 * unit_ns);
-    p.stumble_every = stumbles;
-    if (draw != from_lanes) p.watch = watch;
     memset((void *)shards, 0, sizeof shards);
-    make(&p, &o, max, 3);
-    run(&p);
+    make(&o, max, draw == from_shard ? threads : 1, 3);
+    const size_t ids = small ? 8000 : draw == from_shared ? 160000 : 60000;
+    run(draw, threads, ids, stumbles, draw == from_lanes ? NULL : watch);
     uint64_t drifts = gen.gen.engine.drifts;
     for (unsigned i = 0; i < 4; i++) drifts += shards[i].gen.engine.drifts;
     for (unsigned i = 0; i < 3; i++) drifts += three[i].engine.drifts;
@@ -226,20 +195,17 @@ static void step_back_among(unsigned threads, sno_id (*draw)(worker *), uint16_t
     warp_end();
 }
 
-TEST(a_clock_put_back_thousands_of_times_under_contention) {
+TEST(a_clock_that_steps_back_thousands_of_times_repeats_no_id) {
     static const uint16_t max[] = {3, 15, 65535};
-    for (unsigned i = 0; i < 3; i++) {
-        step_back_among(8, from_shared, max[i], 0);
-        step_back_among(8, from_shared, max[i], 20);
-    }
+    for (unsigned i = 0; i < 6; i++) step_back_among(8, from_shared, max[i / 2], i % 2 * 20);
 }
 
-TEST(a_clock_put_back_under_shards_that_another_thread_asks) {
+TEST(a_clock_that_steps_back_repeats_no_id_of_shards_of_which_another_thread_takes_snapshots) {
     step_back_among(4, from_shard, 63, 0);
     step_back_among(4, from_shard, 65535, 20);
 }
 
-TEST(a_clock_put_back_under_lanes) {
+TEST(a_clock_that_steps_back_repeats_no_id_of_lanes) {
     step_back_among(8, from_lanes, 63, 0);
     step_back_among(8, from_lanes, 65535, 20);
 }

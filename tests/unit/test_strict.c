@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A program in strict C, which hides system extensions from the header: it uses them by their numbers,
- * or by the functions' names.
+ * A program in strict C, which hides system extensions from the header (// >>system): it uses them by their numbers, or
+ * by the functions' names. A number in a directory, the lane of a thread, the clocks, and pages.
  */
 #if !defined(SHOW_POSIX)
 #undef _REENTRANT /* for this macro of -pthread glibc declares the clocks */
@@ -14,16 +14,13 @@
 static flake_gen gen, second;
 static char dir[400], path[420];
 
-static flake_status claim(flake_gen *g) {
-    return flake_init(g, flake_node_fixed(dir, 0), NULL, NULL);
-}
+static flake_status claim(flake_gen *g) { return flake_init(g, flake_node_fixed(dir, 0), NULL, NULL); }
 
 static bool names_a_directory(void) {
     const char *const room = getenv("TMPDIR");
     uint64_t any = 0;
     CHECK(flake_i_random_bytes(&any, sizeof any));
-    (void)snprintf(dir, sizeof dir, "%s/flake-strict-%llx", room && *room ? room : "/tmp",
-                   (unsigned long long)any);
+    (void)snprintf(dir, sizeof dir, "%s/flake-strict-%llx", room && *room ? room : "/tmp", (unsigned long long)any);
     (void)snprintf(path, sizeof path, "%s/0.slot", dir);
     return FLAKE_I_HAS_FILES;
 }
