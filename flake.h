@@ -3275,7 +3275,6 @@ FLAKE_I_INLINE uint64_t flake_i_window_end(const flake_i_engine *e, uint64_t uni
 /* Whether a window shows that the unit is current. The counter is read last, when the rest is known: the steps before
  * it run beside the fetch_add of the draw before, those after it do not. */
 FLAKE_I_INLINE bool flake_i_is_current(const flake_i_engine *e, uint64_t window, uint64_t unit) {
-    if (!FLAKE_I_LIKELY(window > 1)) return false;
     uint64_t end = flake_i_window_end(e, unit);
     FLAKE_I_APART(end); /* one register over the counter */
     return FLAKE_I_LIKELY(end - FLAKE_COUNTER() - 1 < window);
@@ -3692,7 +3691,7 @@ FLAKE_I_INLINE unsigned flake_i_draw_fast(flake_i_engine *e, unsigned request, u
     if (!FLAKE_I_LIKELY(!flake_i_forked(e))) return FLAKE_I_NOT_OURS;
     if (!(request & FLAKE_I_GIVEN)) {
         const uint64_t window = FLAKE_ATOMIC_LOAD(&e->ticks_per_window, relaxed);
-        if (!FLAKE_I_LIKELY(!window)) { /* the fast clock's windows, or the program's own clock */
+        if (!FLAKE_I_LIKELY(!window) && window > 1) { /* the fast clock's windows; 1: the program's own clock */
             flake_i_engine *apart = e;
             FLAKE_I_APART(apart);
             /* relaxed: no reading is compared with it. Where the slow path needs one, the load below is next, or that of
