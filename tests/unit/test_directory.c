@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A number of a directory in normal operation: a run continues after the last one, by its own record (`>>claims` of
+ * A number of a directory in normal operation: a run continues after the last one, by its own record (`>>directory` of
  * flake.h). How long init waits, and for what; what it refuses, by name; backward steps of the clock before, during and
  * after a run; ranges; claim_wait_ms; a timer that extends; snos.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * The next holder of a number repeats no ID, however a run ends (`>>claims` of flake.h): on a disk that is full or
+ * The next holder of a number repeats no ID, however a run ends (`>>directory` of flake.h): on a disk that is full or
  * loses writes, by a close while threads draw, or anywhere, by each way to draw. test_directory_files.c ends runs at
  * each system call.
  */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A directory and its files as file system objects (`>>files`, `>>claims` of flake.h): what init makes and syncs, and
+ * A directory and its files as file system objects (`>>directory` of flake.h): what init makes and syncs, and
  * what it refuses; a held file that is replaced, removed or changed ends the IDs; a run that is killed, meets an error
  * or loses power at any system call leaves the number free and repeats nothing; forked children; programs started
  * meanwhile.

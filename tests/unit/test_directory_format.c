@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A number's file byte by byte (`>>claims` of flake.h): each kind of generator writes the bytes listed here, and
+ * A number's file byte by byte (`>>directory` of flake.h): each kind of generator writes the bytes listed here, and
  * continues from a file built by hand, of this version or of 0.3. Files of something else are refused. System calls
  * that do less than requested, and the mode and descriptor of new files.
  */

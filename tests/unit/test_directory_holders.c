@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * A number of a directory has one holder at a time (`>>claims` of flake.h), whichever process or copy of the header
+ * A number of a directory has one holder at a time (`>>directory` of flake.h), whichever process or copy of the header
  * asks for it; from init to close, or until its process and the children that inherited it have ended. What init, close
  * and reinit do with it, for single generators, shards and snos; many processes and few numbers.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Threads that are cancelled, and signal handlers that draw, extend and close, at each system call that a number of a
- * directory makes (`>>claims` of flake.h; "signal handlers" and "cancelled" in docs/guarantees.md): nothing is left
+ * directory makes (`>>directory` of flake.h; "signal handlers" and "cancelled" in docs/guarantees.md): nothing is left
  * half done, no thread waits for an interrupted one, no ID repeats, and errno is unchanged. With both headers.
  */
 #define _GNU_SOURCE

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Generators in memory that processes share, related by fork or not, with a number of a directory (`shared_memory` and
- * flake_take_over in flake.h, `>>claims`): the process that called init extends the horizon, and all draws stop there.
- * When that process has died, another one takes over and all continue. A peer is this program started anew, with the
- * memory at another address.
+ * Generators in memory that processes share, related by fork or not, with a number of a directory (shared_memory and
+ * flake_take_over in flake.h, `>>directory`): the process that called init extends the horizon, and all draws stop
+ * there. When that process has died, another one takes over and all continue. A peer is this program started anew, with
+ * the memory at another address.
  */
 #define _GNU_SOURCE
 #include "process_scene.h"

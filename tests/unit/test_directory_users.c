@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * What another user of the host can do to a directory that he can write to (`>>files` of flake.h, "refuses files of
- * other users"). In one that is sticky, or that only its owner writes to: refuse service, but never cause a duplicate,
- * create or change a file elsewhere, or keep init from returning. In one that anyone can write to he can remove a held
- * file, which its holder notices at the next write. Root runs these tests, as two users.
+ * What another user of the host can do to a directory that he can write to (`>>directory` of flake.h). In one that is
+ * sticky, or that only its owner writes to: refuse service, but never cause a duplicate, create or change a file
+ * elsewhere, or keep init from returning. In one that anyone can write to he can remove a held file, which its holder
+ * notices at the next write. Root runs these tests, as two users.
  */
 #define _GNU_SOURCE
 #include "scripted_directory.h"

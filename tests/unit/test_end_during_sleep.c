@@ -12,7 +12,8 @@
 #include "ways_to_draw.h"
 
 /* Where each generator has its number from: a call, a directory, or a gate with a word, as of a claim. */
-static enum { ALONE, IN_A_DIRECTORY, BEHIND_A_GATE, places } place;
+enum { ALONE, IN_A_DIRECTORY, BEHIND_A_GATE, places };
+static int place;
 static flake_atomic64 claim;
 static flake_status gate_answer;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * Several processes draw, and SIGKILL ends one of them again and again, at any instruction (shared_memory and shards
- * in flake.h, `>>engine`; with a directory, `>>claims`). No ID repeats, including those of the killed processes; no
+ * in flake.h, `>>engine`; with a directory, `>>directory`). No ID repeats, including those of the killed processes; no
  * process waits longer than the queue's bound; the others continue, and a new process replaces the killed one. Numbers
  * pass from one process to the next, at once; processes and threads that start at once have different ones.
  */
