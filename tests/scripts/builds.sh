@@ -31,7 +31,7 @@ skip() { # NAME: WHY
     echo "SKIPPED $1"
     told="$told ${1%%:*} "
 }
-. tests/scripts/judge.sh
+. tests/scripts/commands.sh
 
 # The user's own settings have no effect.
 mkdir "$dir/home" "$dir/bin"

@@ -45,7 +45,7 @@ nothing() { # WHAT TEXT: there is none
     if [ -z "$2" ]; then ok; else fail "$1" "$2"; fi
 }
 skip() { case $skipped in *"$1"*) ;; *) skipped="$skipped$1; " ;; esac }
-. tests/scripts/judge.sh
+. tests/scripts/commands.sh
 
 # ---- blocks: N.info is the info string, N.text the text, N.line the position ----
 
@@ -280,7 +280,7 @@ nothing "tests that are not there" "$(cat "$dir/unknown")"
 # The page on tests is a map: it names each test, header, script and directory, and nothing else.
 for file in tests/unit/* tests/support/* tests/scripts/* tests/*/; do
     name=$(basename "$file")
-    case $file in */) name=$name/ ;; *.mk | */judge.sh | */two_units.h) continue ;; esac
+    case $file in */) name=$name/ ;; *.mk | */judge.sh | */commands.sh | */two_units.h) continue ;; esac
     grep -qF -e "$name\`" -e "/$name\`" tests/README.md || printf '%s ' "$file"
 done > "$dir/unknown"
 nothing "places that the page on tests does not name" "$(cat "$dir/unknown")"

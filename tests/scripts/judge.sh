@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # Sourced by scripts whose tests are commands: `judge` counts them, and `close_with_counts` prints the runner's last
-# line; `has` and `limited` are for programs that may not be installed.
+# line.
 passed=0 failed=0
 judge() { # NAME COMMAND...
     local name=$1
@@ -21,5 +21,3 @@ close_with_counts() {
     [ $failed -eq 0 ]
     exit
 }
-has() { command -v "${1%% *}" > /dev/null; } # COMMAND, with options or without
-limited() { if has timeout; then timeout 60 "$@"; else "$@"; fi; }

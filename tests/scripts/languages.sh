@@ -7,6 +7,7 @@
 # packages.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/scripts/judge.sh
+. tests/scripts/commands.sh
 cc=${CC:-cc} room=$PWD/build/languages
 mkdir -p "$room/go" "$room/node"
 export LD_LIBRARY_PATH="$room"

@@ -12,7 +12,7 @@ fail() { # WHAT SAID
     printf '%s\n' "$2" | head -20 | sed 's/^/     /'
     failed=$((failed + 1))
 }
-. tests/scripts/judge.sh
+. tests/scripts/commands.sh
 try() { # SOURCE LANGUAGE COMPILER STANDARD
     has "$3" || { skipped="$3"; return; }
     name="$(basename "$1") as $4"
