@@ -228,6 +228,11 @@ TEST(a_file_of_something_else_is_refused) {
         is_refused(FLAKE_MISMATCH);
         CHECK((strstr(why.text, "is of a later version") != NULL) == (version > 3));
     }
+    record never = good; /* written */
+    never.number = 0;
+    begin_expected(3);
+    expect_record(512, never);
+    is_refused(FLAKE_CORRUPT);
     begin_expected(255);
     expected[0] ^= 1;
     is_refused(FLAKE_MISMATCH);
