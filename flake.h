@@ -5235,10 +5235,10 @@ FLAKE_I_FN flake_status flake_i_claim_number(flake_i_claim *c, const flake_node 
 #else /* no generator has a claim: its node is refused */
 #define flake_i_is_writer(c)                                  ((void)(c), false)
 #define flake_i_claim_drop(c, is_inherited, is_shared)        ((void)(c), (void)(is_inherited), (void)(is_shared))
-#define flake_i_extend(c, why)                                ((void)(c), (void)(why), FLAKE_IO)
-#define flake_i_claim_take_over(c, why)                       ((void)(c), (void)(why), FLAKE_IO)
-#define flake_i_claim_close(c, e, why)                        ((void)(c), (void)(e), (void)(why), FLAKE_IO)
-#define flake_i_claim_number(c, node, config, inherited, why) ((void)(inherited), FLAKE_IO)
+#define flake_i_extend(c, why)                                ((void)(c), (void)(why), (flake_status)FLAKE_IO)
+#define flake_i_claim_take_over(c, why)                       ((void)(c), (void)(why), (flake_status)FLAKE_IO)
+#define flake_i_claim_close(c, e, why)                        ((void)(c), (void)(e), (void)(why), (flake_status)FLAKE_IO)
+#define flake_i_claim_number(c, node, config, inherited, why) ((void)(inherited), (flake_status)FLAKE_IO)
 FLAKE_I_FN flake_status flake_i_admit(flake_i_claim *c, int64_t until_ns, bool *pointless) {
     return (void)c, (void)until_ns, (void)pointless, FLAKE_IO;
 }

@@ -27,21 +27,21 @@ static void *scarce(size_t n, size_t size) {
 
 /* ---- what each word means ---- */
 
-/* The configuration of a text that is not refused. */
-static flake_config config_of(const char *text) {
-    flake_config config;
+/* The configuration of a text that is not refused: in one place, since it must not be copied, until the next call. */
+static const flake_config *config_of(const char *text) {
+    static flake_config config;
     flake_why why = {""};
     CHECK_EQ(flake_config_parse(text, &config, &why), FLAKE_OK);
     CHECK_STR(why.text, "");
-    return config;
+    return &config;
 }
 
 /* The number of a generator with that node in that layout. */
 static uint64_t number_of(const char *text) {
     static flake_gen g;
-    const flake_config config = config_of(text);
-    const flake_options o = {.layout = config.options.layout};
-    CHECK_EQ(flake_init(&g, config.node, &o, NULL), FLAKE_OK);
+    const flake_config *const config = config_of(text);
+    const flake_options o = {.layout = config->options.layout};
+    CHECK_EQ(flake_init(&g, config->node, &o, NULL), FLAKE_OK);
     return flake_gen_node(&g);
 }
 
@@ -51,14 +51,14 @@ static bool is_node(flake_node given, flake_node wanted) {
 }
 
 TEST(each_word_sets_its_field) {
-    const flake_config config = config_of(
+    const flake_config *const config = config_of(
         "layout=twitter unit_ms=20 epoch_ms=1577836800000 node=7 dir=/run/app seq_min=2 seq_max=3 lanes=8 "
         "single_thread clock=fast max_wait_ms=4 max_ahead_ms=5 start_this_unit seq_scatter after_unix_ms=2 "
         "claim_wait_ms=9 horizon_ms=10 max_downtime_ms=11 must_exist no_wait manual_extend");
-    const flake_options *o = &config.options;
+    const flake_options *o = &config->options;
     CHECK_STR(o->layout.name, "twitter");
     CHECK(o->layout.unit_ms == 20 && o->layout.epoch_ms == 1577836800000);
-    CHECK(is_node(config.node, flake_node_fixed("/run/app", 7)));
+    CHECK(is_node(config->node, flake_node_fixed("/run/app", 7)));
     CHECK(o->seq_min == 2 && o->seq_max == 3);
     CHECK(o->lane_count == 8 && o->lanes == NULL);
     CHECK(o->single_thread && o->start_this_unit && o->seq_scatter && o->after_unix_ms == 2);
@@ -88,7 +88,7 @@ TEST(node_and_dir_together_ask_for_a_number_or_a_range) {
         {"node=1-2 dir=a\"b\nlanes=1", flake_node_any("a\"b", 1, 2)},
         {"node=7 dir=a=b", flake_node_fixed("a=b", 7)}};
     for (size_t i = 0; i < sizeof asked / sizeof *asked; i++)
-        if (!is_node(config_of(asked[i].text).node, asked[i].node)) check_fail(__FILE__, __LINE__, asked[i].text);
+        if (!is_node(config_of(asked[i].text)->node, asked[i].node)) check_fail(__FILE__, __LINE__, asked[i].text);
 }
 
 /* Options that no word sets are as in zeroed options, whatever was parsed before. */
@@ -105,13 +105,13 @@ TEST(what_a_text_does_not_name_has_its_default) {
 
 TEST(blanks_and_line_ends_separate_words) {
     const char *const text = "\n node=3\ttwitter\r\n\r\nclock=coarse\n seq_max=9 dir=none ";
-    const flake_config config = config_of(text);
+    const flake_config *const config = config_of(text);
     CHECK_EQ(number_of(text), 3);
-    CHECK_STR(config.options.layout.name, "twitter");
-    CHECK_EQ(config.options.clock.kind, FLAKE_CLOCK_COARSE);
-    CHECK_EQ(config.options.seq_max, 9);
-    CHECK_EQ(config_of("clock=exact uuid7").options.clock.kind, FLAKE_CLOCK_EXACT);
-    CHECK_EQ(config_of("uuid7\nclock=\"fast\"\nlanes=1").options.lane_count, 1);
+    CHECK_STR(config->options.layout.name, "twitter");
+    CHECK_EQ(config->options.clock.kind, FLAKE_CLOCK_COARSE);
+    CHECK_EQ(config->options.seq_max, 9);
+    CHECK_EQ(config_of("clock=exact uuid7")->options.clock.kind, FLAKE_CLOCK_EXACT);
+    CHECK_EQ(config_of("uuid7\nclock=\"fast\"\nlanes=1")->options.lane_count, 1);
 }
 
 TEST(a_layout_is_named_with_or_without_its_word) {
@@ -122,8 +122,8 @@ TEST(a_layout_is_named_with_or_without_its_word) {
         for (int named = 0; named < 2; named++) {
             (void)snprintf(text, sizeof text, "%s%s%s", l.node_bits ? "node=0 dir=none " : "",
                            named ? "layout=" : "", l.name);
-            const flake_config config = config_of(text);
-            CHECK(flake_i_same_layout(&config.options.layout, &l));
+            const flake_config *const config = config_of(text);
+            CHECK(flake_i_same_layout(&config->options.layout, &l));
         }
     CHECK(n > 10);
 }
@@ -142,8 +142,8 @@ TEST(a_layout_is_made_of_its_bits_in_any_order_of_words) {
                 {"node=1 dir=none epoch_ms=1577836800000", 1, of_2020},
                 {"layout=48-0-16", UINT64_MAX, flake_layout_of(48, 0, 16, 0)}};
     for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
-        const flake_config config = config_of(made[i].text);
-        CHECK(flake_i_same_layout(&config.options.layout, &made[i].layout));
+        const flake_config *const config = config_of(made[i].text);
+        CHECK(flake_i_same_layout(&config->options.layout, &made[i].layout));
         CHECK_EQ(number_of(made[i].text), made[i].node);
     }
 }
@@ -151,7 +151,7 @@ TEST(a_layout_is_made_of_its_bits_in_any_order_of_words) {
 TEST(the_largest_numbers_are_read) {
     static const char all[] =
         "uuid8 node=281474976710655 dir=none seq_max=4294967295 lanes=65535 max_wait_ms=9223372036854775807";
-    const flake_options o = config_of(all).options;
+    const flake_options o = config_of(all)->options;
     CHECK_EQ(number_of(all), (UINT64_C(1) << 48) - 1);
     CHECK(o.seq_max == UINT32_MAX && o.lane_count == 65535 && o.max_wait_ms == INT64_MAX);
     static const struct {
