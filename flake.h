@@ -545,10 +545,11 @@ FLAKE_API flake_node flake_node_none(void);
  *     lanes                    single_thread, shards, flake_try_at, flake_prefetch
  *     single_thread, shards    flake_prefetch
  *     a gate                   shared_memory, and a directory
- *     no directory             claim_wait_ms, horizon_ms, max_downtime_ms, must_exist, manual_extend
  *     flake_node_any           must_exist
  *     128-bit layouts          seq_scatter, flake_prefetch
  *     UUIDs and ULIDs          shards, and a part of the sequence range; without a node: after_unix_ms
+ *
+ * These need a directory: flake_node_any, claim_wait_ms, horizon_ms, max_downtime_ms, must_exist, manual_extend.
  */
 typedef struct flake_gen flake_gen;
 typedef struct flake_lane flake_lane;
@@ -624,8 +625,8 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_init_shards(flake_gen *shards, siz
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, flake_node, const flake_options *,
                                                                 flake_why *);
 /* Frees the number; the next holder waits at most for the end of the last ID's unit, or of the last one that a caller
- * waited for. Draws return FLAKE_CLOSED once their time is of a later unit: a draw beside the close is a mistake of the
- * program, but repeats no ID. FLAKE_OK also for a zeroed, closed or directory-less generator, and in a forked child or
+ * waited for. Do not draw beside it: such a draw succeeds in the current unit, and returns FLAKE_CLOSED in a later
+ * one; no ID repeats. FLAKE_OK also for a zeroed, closed or directory-less generator, and in a forked child or
  * after flake_machine_cloned, where it only drops what was inherited. With shared_memory the holder's call closes; that
  * of another process drops what it inherited, and draws continue. If the holder has died: flake_take_over, then
  * flake_close. The holder closes and extends by the address, and in the module, of its init or take-over.
@@ -2236,8 +2237,8 @@ FLAKE_I_FN uint64_t flake_i_counter_window(void) {
 FLAKE_I_FN bool flake_i_differs(uint64_t a, uint64_t b, uint64_t part) { return (a > b ? a - b : b - a) > b / part; }
 
 /* Measures the rate, from a reading of the counter and a later one of the clock: two intervals in a row must agree.
- * They replace a rate that was measured while the clock was slewed. One of simultaneous readings continues from the
- * last. Returns the ticks. */
+ * They replace a rate that was measured while the clock was slewed. If threads measure at once, one CAS
+ * succeeds, and the others keep the old rate. Returns the ticks. */
 FLAKE_I_FN uint64_t flake_i_calibrate(uint64_t counter, int64_t now_ns) {
     struct flake_i_counter *const c = &flake_i_counter;
     uint64_t last = FLAKE_ATOMIC_LOAD(&c->calibrated_at, relaxed);
@@ -2272,13 +2273,15 @@ FLAKE_I_FN uint64_t flake_i_calibrate(uint64_t counter, int64_t now_ns) {
 /* Formats of 128 bits, a row each: version of a UUID, else 0; bits of flake_parts.node and .seq; form. After
  * boundary's come those of which draws form IDs from keys, each ms anew.
  *
- * How to add a format:
+ * How to add a layout of 64 bits: a macro after FLAKE_LAYOUT_JS53, an entry before `boundary` in FLAKE_I_EACH_LAYOUT,
+ * and FLAKE_I_LAYOUTS_OF_64 plus 1. How to add a format of 128 bits:
  *  1. Below FLAKE_LAYOUT_ULID a layout macro, with the next format and 16 bits of sequence (the tickets of a ms), and
  *     its entry at the end of FLAKE_I_EACH_LAYOUT. Without node_bits random bits distinguish generators.
- *  2. A row at the end of this table. `form` names the function in // >>128-bit that forms IDs of the Unix ms and index
- *     of a ticket. flake_i_form_tail has the counter, then random bits; flake_i_form_node the counter, then the node;
- *     flake_i_form_ulid counts in 80 bits. If none of them fits, write another one there. With a longer unit_ms its
- *     counter starts once a unit, and rises by 2^16 with each ms.
+ *  2. A row at the end of FLAKE_I_EACH_COUNTED, if it has a counter. `form` names the function in // >>128-bit that
+ *     forms IDs of the Unix ms and index of a ticket. flake_i_form_tail has the counter, then random bits;
+ *     flake_i_form_node the counter, then the node; flake_i_form_ulid counts in 80 bits. If none of them fits, write
+ *     another one there. If unit_ms exceeds 1, that starts the counter once a unit and adds 2^16 for each ms: the
+ *     engine's unit is 1 ms.
  *  3. Parts are stored as in a UUID if there is a version, else as time, seq down to bit 64, node. If neither fits,
  *     flake128_compose and flake128_decompose need a branch.
  *  4. If the time field ends before 2262, fewer time_bits in flake_i_layout_in_engine: 41 end in 2053.
@@ -2850,7 +2853,8 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
  * A ticket is served at once if its unit is at most max_ahead ahead of the clock. A later one is drawn only by a caller
  * that waits, as its position in the queue.
  *
- * For example, the default layout: no tick, 23 bits of count, 4,096 tickets per unit of 1 ms. The word is of unit 999.
+ * For example, the default layout: no tick, 23 bits of count, 4,096 tickets per unit of 1 ms. Init, at clock
+ * 999, stores the word 0x1f3801000: unit 999, exhausted, since a predecessor may have used it.
  *
  *     clock   call                 the word after: time, count          drawn
  *     1000    flake_next           0x1f4000001     1000, 1              ticket 0 of unit 1000; unit 999 is left
@@ -2925,8 +2929,8 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
  *
  *     label      at                                                pairs with   and carries
  *     LEAVE:R    move that leaves a timeline, release              LOOK:A       safe[] raised, drifts settled
- *     LOOK:A     load of the word, acquire; a failed CAS's, too    LEAVE:R      (I5), and a reading after it (I2)
- *     SAFE:R     safe[] raised                                     SAFE:A       its word, to a snapshot
+ *     LOOK:A     load of the word, acquire; a failed CAS's, too    LEAVE:R      safe[] (I5); a reading after it (I2)
+ *     SAFE:R     safe[] raised                                     SAFE:A       to a snapshot: no older word
  *     TALLY:R    tickets re-based are tallied                      TALLY:A      the word that no longer counts them
  *     NOTE:R     election for a note of a ms                       NOTE:A       that the clock has read that ms
  *     FILL:R     slot's turn stored by push                        DRAIN:A      the note in the slot
@@ -2939,11 +2943,12 @@ FLAKE_API bool flake_ring_pop(flake_ring *ring, flake_overflow *note) {
  *     ASK:S      admitted_ns raised or seen so, then horizon read  SHUT:S       one of the two sees the other
  *     SHUT:S     horizon closed, then admitted_ns read             ASK:S
  *
- *  All other accesses are relaxed. A draw that stays on its timeline publishes only the word, and I1 needs no order; as
- *  an RMW it continues the release sequence of the LEAVE:R before it, so a later LOOK:A still synchronises with that.
- *  The value that fetch_add returns is no LOOK:A: for anything but the ticket, load the word again. A single_thread
- *  generator's word has one writer, and the user synchronises a change of threads. safe[] is reached through LOOK:A. No
- *  code acts on the statistics. `make explore-orders` weakens each order and checks that a rule breaks.
+ *  All other accesses are relaxed, but for PAGE of // >>process-wide. A draw that stays on its timeline publishes only
+ *  the word, and I1 needs no order; as an RMW it continues the release sequence of the LEAVE:R before it, so a later
+ *  LOOK:A still synchronises with that. The value that fetch_add returns is no LOOK:A: for anything but the ticket,
+ *  load the word again. A single_thread generator's word has one writer, and the user synchronises a change of threads.
+ *  safe[] is reached through LOOK:A. No code acts on the statistics. `make explore-orders` weakens each order and
+ *  checks that a rule breaks.
  *
  * Why a caller's time is compared with the clock only where it begins a unit: in the word's unit, or with an older
  * time, a draw moves no time. A unit far ahead would put the clock before the word for every later draw. A refused call
@@ -3031,8 +3036,9 @@ enum {
     FLAKE_I_ADD_TICKETS = 4096 /* ... and callers that wait for so many tickets */
 };
 
-/* fetch_add needs a reserve for simultaneous additions, a quarter of the count's range. Its callers must wait long
- * enough that they do not push a ticket past what another caller waits. */
+/* fetch_add needs a reserve for simultaneous additions, a quarter of the count's range. It is used only if
+ * callers wait for at least 4,096 tickets: otherwise additions at once could give one a later ticket than it waits
+ * for. */
 FLAKE_I_FN void flake_i_set_capacity(flake_i_engine *e, uint64_t unit_capacity) {
     const uint64_t range = flake_i_min_u64(e->count_mask + 1, (uint64_t)1 << FLAKE_I_RANGE_BITS);
     const uint64_t units = flake_i_min_u64((uint64_t)e->wait_ns / e->unit_ns + e->ahead, FLAKE_I_ADD_TICKETS);
@@ -3280,8 +3286,9 @@ FLAKE_I_INLINE bool flake_i_is_current(const flake_i_engine *e, uint64_t window,
     return FLAKE_I_LIKELY(end - FLAKE_COUNTER() - 1 < window);
 }
 
-/* With clock.now_ns that. Otherwise the start of the word's unit while a window shows that it is current, else an exact
- * reading. If the window ended long ago, draws are rare: they take exact readings until draws are frequent again. */
+/* The program's clock, if it has one. Otherwise the start of the word's unit while a window shows that it is current,
+ * else an exact reading. If the window ended long ago, draws are rare: they take exact readings until draws are
+ * frequent again. */
 FLAKE_I_NOINLINE int64_t flake_i_fast_ns(flake_i_engine *e, uint64_t window) {
     if (!FLAKE_I_LIKELY(window > 1))
         return e->clock.now_ns ? e->clock.now_ns(e->clock.user) : flake_i_renew_window(e, FLAKE_COUNTER(), true);
@@ -3515,8 +3522,8 @@ FLAKE_I_FN flake_status flake_i_await(flake_i_engine *e, uint64_t unit, int64_t 
 }
 
 FLAKE_I_FN void flake_i_reload(flake_i_engine *e, flake_i_attempt *a) {
-    /* acquire: the reading comes after it. An older one could be before a word that another thread has moved since, and
-     * that would look like a backward step (I2) */
+    /* acquire: safe[] is read by this word (I5), and the reading comes after it. An older one could be before a word
+     * that another thread has moved since, and that would look like a backward step (I2) */
     a->word = FLAKE_ATOMIC_LOAD(&e->word, acquire); /* LOOK:A */
     a->now_ns = flake_i_exact_ns(&e->clock);
     a->confirmed = true;
@@ -3625,7 +3632,8 @@ FLAKE_I_NOINLINE bool flake_i_is_far_ahead(const flake_i_engine *e, int64_t give
 }
 
 /* The first ticket of a unit, with no queue: all that a quiet generator draws. False: another thread was first, or the
- * case is another. (A reading before the word wraps around, to a unit after the last.) The caller refuses copies. */
+ * case is another. (If the reading is before the word, since_ns wraps around, and the unit is after the last.) The
+ * caller refuses copies. */
 FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned resume, bool is_bound, uint64_t *word,
                                        int64_t now_ns, flake_i_ticket *out) {
     const uint64_t count = *word & e->count_mask, unit = *word >> e->time_shift;
@@ -3694,8 +3702,8 @@ FLAKE_I_INLINE unsigned flake_i_draw_fast(flake_i_engine *e, unsigned request, u
         if (!FLAKE_I_LIKELY(!window) && window > 1) { /* the fast clock's windows; 1: the program's own clock */
             flake_i_engine *apart = e;
             FLAKE_I_APART(apart);
-            /* relaxed: no reading is compared with it. Where the slow path needs one, the load below is next, or that of
-             * a failed move */
+            /* relaxed: no reading is compared with this word. Where the slow path needs an acquire, it has the load
+             * below, a failed CAS, or after an overshoot flake_i_reload */
             *word = FLAKE_ATOMIC_LOAD(&apart->word, relaxed);
             const uint64_t count = *word & apart->count_mask;
             const unsigned outcome = flake_i_take(apart, request, window, want, count, word, out);
@@ -3883,7 +3891,7 @@ FLAKE_I_FN void flake_i_stats(flake_i_engine *e, flake_stats *sum) {
  *           its own (I2) is tried in the lane with the earliest next ticket, and a waiting caller waits there.
  * GATE      The answer depends on the unit alone, and a refusal covers later units. So no lane is drawn from after one,
  *           except the last, whose unit may be earlier (max_ahead). If another thread takes that lane's last ticket of
- *           this unit meanwhile, the try fails, although a third lane may have one: that is the price of two questions.
+ *           this unit meanwhile, the try fails, although a third lane may have one: so it asks a gate twice at most.
  *
  * Why a failed try has missed no ticket that was always there, unless a gate refused. Without second looks, no lane had
  * one at the second reading: a word only moves on. With them, a lane without a ticket by the reading before its word
@@ -3891,8 +3899,8 @@ FLAKE_I_FN void flake_i_stats(flake_i_engine *e, flake_stats *sum) {
  * from, and fails only if other threads have drawn the rest.
  *
  * PROGRESS  As the engine's. However long a look or a gate takes, a try looks at its first lane, twice at each lane,
- *           and at the last one; and it asks the gate twice: the first refusal ends the draws of the sweep, and the
- *           last draw is the second. A UUID or ULID that continues in a lane that is ahead of the clock asks up to
+ *           and at the last one. It asks the gate at most twice: the sweep ends at the first refusal, and the last
+ *           draw asks once more. A UUID or ULID that continues in a lane that is ahead of the clock asks up to
  *           three times more (flake_i_continue_in).
  */
 
@@ -4163,8 +4171,8 @@ FLAKE_I_FN void flake_i_fill128(flake_gen *g, const flake_i_ticket *unit, flake1
 
 /* ---- backward steps of UUIDs and ULIDs ---- */
 
-/* How many IDs a generator that continues has in an engine's newest unit while the clock is behind that unit; 0: the
- * clock is not, or the generator waits for it. */
+/* IDs left in the engine's newest unit, if the clock is before that unit and the generator continues instead of
+ * waiting; else 0. */
 FLAKE_I_FN uint64_t flake_i_backstep_available(const flake_gen *g, flake_i_engine *e) {
     flake_i_attempt a;
     if (!g->has_counter || flake_i_is_over(e)) return 0;
@@ -5237,7 +5245,7 @@ FLAKE_I_FN flake_status flake_i_claim_number(flake_i_claim *c, const flake_node 
 #define flake_i_claim_drop(c, is_inherited, is_shared)        ((void)(c), (void)(is_inherited), (void)(is_shared))
 #define flake_i_extend(c, why)                                ((void)(c), (void)(why), (flake_status)FLAKE_IO)
 #define flake_i_claim_take_over(c, why)                       ((void)(c), (void)(why), (flake_status)FLAKE_IO)
-#define flake_i_claim_close(c, e, why)                        ((void)(c), (void)(e), (void)(why), (flake_status)FLAKE_IO)
+#define flake_i_claim_close(c, e, why)                        ((void)(c), (void)(why), (flake_status)FLAKE_IO)
 #define flake_i_claim_number(c, node, config, inherited, why) ((void)(inherited), (flake_status)FLAKE_IO)
 FLAKE_I_FN flake_status flake_i_admit(flake_i_claim *c, int64_t until_ns, bool *pointless) {
     return (void)c, (void)until_ns, (void)pointless, FLAKE_IO;
@@ -5647,7 +5655,7 @@ FLAKE_I_FN const char *flake_i_claim_reject_reason(const flake_gen *g) {
                : NULL;
 }
 
-/* Draws of a generator, and of its shards, return FLAKE_CLOSED from here on. */
+/* From the next unit on, draws of a generator and of its shards return FLAKE_CLOSED. The fast path does not look. */
 FLAKE_I_FN void flake_i_shut(flake_gen *g) {
     for (size_t next = 1; next; g = (flake_gen *)(void *)((char *)g + next)) {
         flake_i_engine *e = &g->engine;
