@@ -21,6 +21,7 @@
 #define MODEL_H
 
 #define FLAKE_NO_SIMD
+#define FLAKE_I_APART(value) ((void)0)
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

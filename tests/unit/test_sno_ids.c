@@ -19,7 +19,7 @@ static void row_has_the_peers_fields(const sno_fields *row) {
     CHECK_EQ(sno_partition(row->id), row->partition);
     CHECK_EQ(sno_sequence(row->id), row->sequence);
     CHECK_EQ(sno_time_ms(row->id), row->time_ns / 1000000);
-    sno_id id;
+    sno_id id = {{0}};
     CHECK_EQ(sno_compose(row->units, row->tick, (uint8_t)row->meta, (uint16_t)row->partition,
                          (uint16_t)row->sequence, &id), FLAKE_OK);
     CHECK(sno_equal(id, row->id));
