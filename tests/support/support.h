@@ -66,9 +66,9 @@ static inline int64_t script_read(void *user) {
 }
 
 static inline void script_call_others(void (**once)(void)) {
-    void (*const others)(void) = *once;
+    void (*const call)(void) = *once;
     *once = NULL;
-    if (others) others();
+    if (call) call();
 }
 
 static inline int64_t script_system_ns(int is_coarse) {
@@ -88,10 +88,10 @@ static inline int64_t script_sum(int64_t a, int64_t b) {
 
 /* If other threads sleep meanwhile, the caller has slept as long. */
 static inline void script_sleep(int64_t ns) {
-    const int sleeps = script_now.sleeps;
+    const int sleeps_before = script_now.sleeps;
     check_turn();
     script_call_others(&script_now.during_sleep);
-    if (script_now.sleeps != sleeps) return;
+    if (script_now.sleeps != sleeps_before) return;
     script_now.sleeps++;
     script_now.slept_ns = script_sum(script_now.slept_ns, ns);
     script_now.now_ns = script_sum(script_now.now_ns, script_now.per_sleep < 0 ? ns : script_now.per_sleep);
