@@ -579,7 +579,7 @@ typedef struct flake_options {
      * FLAKE_INVALID: before the layout's epoch, a day ahead of the clock (then take a node that none of the table's
      * IDs has), in the first months of 1970 (is it in ms?). */
     int64_t after_unix_ms;
-    /* Init waits for nothing of this, nor for the horizon of a directory: draws wait for it, or return
+    /* Init waits neither for after_unix_ms nor for the horizon of a directory: draws wait for it, or return
      * FLAKE_AGAIN at once if it takes longer than max_wait_ms. */
     bool no_wait;
     /* Start each unit at a pseudo-random number (a hash of its time) and wrap around, so that id % n is even
@@ -649,8 +649,9 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_take_over(flake_gen *, flake_why *
 
 /* ---- draws, the calls that generate IDs ---- */
 
-/* Blocks while this unit's sequence is exhausted, up to max_wait_ms: then FLAKE_AGAIN, or
- * FLAKE_CLOCK_BACKWARDS, which boundary returns at once. Wait-free while IDs are available; with lanes lock-free. */
+/* Waits for a unit that begins within max_wait_ms. If it begins later, or the clock stands still, FLAKE_AGAIN; after a
+ * longer backward step FLAKE_CLOCK_BACKWARDS at once: pause before a retry. boundary does not wait after a backward
+ * step. Wait-free while IDs are available; with lanes lock-free. */
 FLAKE_I_MUST_USE FLAKE_API flake_status flake_next(flake_gen *, uint64_t *id);
 /* Never blocks. Lock-free. FLAKE_AGAIN, FLAKE_CLOCK_BACKWARDS. (With a directory, but without manual_extend, one
  * call every 1 to 2 s writes the file.) */

@@ -15,7 +15,8 @@
  *
  * must_exist refuses a start without the number's file, as when a disk is not mounted. Kubernetes starts no pod
  * without its volume, so it is not needed here. If you set it anyway, an init container of the same user makes the
- * file of a number's first start, since all starts have one template. N is the number:
+ * file of a number's first start, since all starts have one template. N is the number, first + ordinal. Nothing
+ * notices a pod that was started with the range of another set:
  *
  *     mountpoint -q /ids && { [ -e /ids/$N.slot ] || flake generate --node=$N --dir=/ids; }
  *

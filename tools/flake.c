@@ -120,7 +120,9 @@ static const char *const tool_help[] = {
     "    WRITTEN is how long ago the file was written. A generator in use writes about every 1.5 s,\n"
     "    and an idle one not at all. A forked child holds its parent's number, too: if PID has\n"
     "    ended, `fuser DIR/NUMBER.slot` names the child. In a container PIDs are its own. A file\n"
-    "    of version 0.3 has no PID.\n"
+    "    of version 0.3 has no PID. After a crash the next holder waits in init: until it has\n"
+    "    written, PID and SINCE are the last one's. NUMBER.slot.new is a start that waits, or was\n"
+    "    killed while it did.\n"
     "\n"
     "TIME\n"
     "    A date, 2024-01-02, is its first moment. A date with a time of day is\n"
@@ -1508,8 +1510,8 @@ static void tool_print_remark(const flake_i_record *r, bool is_held, int64_t now
         printf("  written in the future: the clock went backwards, and init returns "
                "FLAKE_CLOCK_BACKWARDS");
     else if (is_held && r->pid && kill((pid_t)r->pid, 0) != 0 && errno == ESRCH)
-        printf("  no process %" PRIu64 " here: a forked child of it has the number, or another "
-               "container",
+        printf("  no process %" PRIu64 " here: a start that waits has the number, a forked child of it, or "
+               "another container",
                r->pid);
     else if (!is_held && wait_ms > 0)
         printf("  its next holder waits %" PRId64 " ms", wait_ms);

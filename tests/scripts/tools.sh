@@ -718,7 +718,7 @@ has nodes_crashed "^free $holder $now $now [0-9]* s ago its next holder waits [0
 # held by a forked child, whose parent has ended
 exec 4<> "$dir/run3"
 parent=$("$dir/slots" inherit "$nodes" 3 < "$dir/run3" 4>&-)
-has nodes_inherited "^held $parent $now $now [0-9]* s ago no process $parent here: a forked child of it has the number, or another container$" node 3
+has nodes_inherited "^held $parent $now $now [0-9]* s ago no process $parent here: a start that waits has the number, a forked child of it, or another container$" node 3
 exec 4>&-
 # of version 0.3, free and held
 (echo | "$dir/slots" version2 "$nodes" 4 > /dev/null)
