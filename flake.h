@@ -3285,7 +3285,8 @@ FLAKE_I_INLINE uint64_t flake_i_window_end(const flake_i_engine *e, uint64_t uni
 FLAKE_I_INLINE bool flake_i_is_current(const flake_i_engine *e, uint64_t window, uint64_t unit) {
     uint64_t end = flake_i_window_end(e, unit);
     FLAKE_I_APART(end); /* one register over the counter */
-    return FLAKE_I_LIKELY(end - FLAKE_COUNTER() - 1 < window);
+    const uint64_t counter = FLAKE_COUNTER();
+    return FLAKE_I_LIKELY(end - counter - 1 < window);
 }
 
 /* The program's clock, if it has one. Otherwise the start of the word's unit while a window shows that it is current,
@@ -3656,8 +3657,8 @@ FLAKE_I_INLINE bool flake_i_draw_first(flake_i_engine *e, unsigned resume, bool 
     return true;
 }
 
-/* Draws 1 to `want` tickets of the word's unit, of which `count` are drawn. With the fast clock a window must show that
- * the unit is current. */
+/* Draws 1 to `want` tickets of the word's unit, of which `count` are drawn. If a window is given, it must show that the
+ * unit is current: no reading has. */
 FLAKE_I_INLINE unsigned flake_i_take(flake_i_engine *e, unsigned request, uint64_t window, uint64_t want,
                                      uint64_t count, uint64_t *word, flake_i_ticket *out) {
     const uint64_t head = *word - count;
@@ -3701,7 +3702,8 @@ FLAKE_I_INLINE unsigned flake_i_draw_fast(flake_i_engine *e, unsigned request, u
     if (!FLAKE_I_LIKELY(!flake_i_forked(e))) return FLAKE_I_NOT_OURS;
     if (!(request & FLAKE_I_GIVEN)) {
         const uint64_t window = FLAKE_ATOMIC_LOAD(&e->ticks_per_window, relaxed);
-        if (!FLAKE_I_LIKELY(!window) && window > 1) { /* the fast clock's windows; 1: the program's own clock */
+        if (!FLAKE_I_LIKELY(!window) &&
+            window > 1) { /* windows; 1: the program's own clock, or the next reading begins one */
             flake_i_engine *apart = e;
             FLAKE_I_APART(apart);
             /* relaxed: no reading is compared with this word. Where the slow path needs an acquire, it has the load
@@ -3880,7 +3882,8 @@ FLAKE_I_FN void flake_i_stats(flake_i_engine *e, flake_stats *sum) {
  * A lane is an engine with its own word and its own numbers, so no ticket is drawn twice, whichever lane a draw uses
  * (I1). The map stores, for each value of FLAKE_LANE(), the lane that served there last. Map and turn are relaxed and
  * publish nothing; a stale entry costs a step to another lane. Lanes are not ordered among one another, so there are no
- * new pairs of labels. But each load of a word is a LOOK:A, in a sweep too: a draw that joins a timeline, and a
+ * new pairs of labels. But each load of a word that a reading is compared with is a LOOK:A, in a sweep too: a draw that
+ * joins a timeline, and a
  * snapshot of the newest unit, rely on that lane's safe[] (I5).
  *
  * DRAW      An attempt in the lane of the map. If its CAS loses in the usual case, a unit with tickets left, the entry
@@ -4891,10 +4894,13 @@ FLAKE_I_FN void flake_i_claim_drop(flake_i_claim *c, bool is_inherited, bool is_
     const flake_i_cancel_guard guard = flake_i_cancel_guard_begin();
     flake_i_file file = c->file; /* once it is unlocked, the memory may be another process's */
     flake_i_record r;
-    bool is_held = false;
+    bool is_held = true;
     if (!is_shared) c->file.fd = -1;
-    /* by a descriptor of its own: a child's would move the parent's position in the file */
-    const bool has_later = flake_i_file_is_open(&file) && flake_i_slot_look(c->path, &r, &is_held, NULL) == FLAKE_OK &&
+    /* Of what was inherited by a descriptor of its own: the inherited one would move the parent's position. The holder's
+     * descriptor is read itself: the path may lead elsewhere by now, and there may be no other one left. */
+    const bool has_later = flake_i_file_is_open(&file) &&
+                           (is_inherited ? flake_i_slot_look(c->path, &r, &is_held, NULL)
+                                         : flake_i_slot_read(&file, c->path, &r, NULL)) == FLAKE_OK &&
                            is_held && r.pid == flake_i_pid() && memcmp(r.run, c->own.run, sizeof r.run) != 0;
     if (!has_later) flake_i_file_drop(&file, is_inherited);
     flake_i_cancel_guard_end(guard);

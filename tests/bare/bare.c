@@ -8,11 +8,12 @@
  * alone wakes the processor. PLAIN_ATOMICS: for a processor without 64-bit atomics, where one core
  * draws, and no interrupt handler does.
  */
-#include "../support/check.h"
+#include <inttypes.h>
 #include <stdbool.h>
 #ifndef PRId64 /* newlib hides it from strict C */
 #define PRId64 "lld"
 #endif
+#include "../support/check.h"
 
 #if defined(FLAKE_NO_OS)
 static int64_t board_now_ns = 1800000000000000000;

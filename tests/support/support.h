@@ -105,7 +105,7 @@ static inline void script_sleep(int64_t ns) {
 #ifdef SCRIPTED_SYSTEM
 #define FLAKE_CLOCK_NS(kind) script_system_ns((kind) == FLAKE_CLOCK_COARSE)
 #define FLAKE_CLOCK_SLACK_NS script_now.coarse_slack_ns
-#define FLAKE_COUNTER()      script_now.counter
+#define FLAKE_COUNTER()      0 | script_now.counter /* as a hook may be, without parentheses */
 #endif
 
 /* ---- random numbers ---- */

@@ -283,6 +283,32 @@ TEST(a_copy_that_is_moved_back_does_not_close_a_holder_of_its_time) {
     CHECK_EQ(draw(&other, 5), 5);
 }
 
+/* The path leads to the file of another holder of this process. */
+TEST(a_close_after_its_file_was_deleted_leaves_no_descriptor) {
+    const int before = descriptors();
+    run_5(&gen, 7);
+    CHECK_EQ(unlink(slot_path(7)), 0);
+    pass_ms(10000);
+    CHECK_EQ(init_slot(&other, 7), FLAKE_OK);
+    CHECK_EQ(flake_close(&gen, NULL), FLAKE_MISMATCH);
+    close_it(&other);
+    CHECK_EQ(descriptors(), before);
+}
+
+/* The program has closed the descriptor, the next holder has it now, and no file can be opened. */
+TEST(a_close_that_opens_nothing_does_not_close_the_next_holder) {
+    run_5(&gen, 7);
+    CHECK_EQ((close)(gen.claim.file.fd), 0);
+    CHECK_EQ(init_slot(&other, 7), FLAKE_OK);
+    CHECK_EQ(other.claim.file.fd, gen.claim.file.fd);
+    trap = (struct trap){.name = "open", .error = EMFILE};
+    CHECK_EQ(flake_close(&gen, NULL), FLAKE_MISMATCH);
+    memset(&trap, 0, sizeof trap);
+    CHECK_EQ(init_slot(&third, 7), FLAKE_IN_USE);
+    pass_ms(10000);
+    CHECK_EQ(draw(&other, 5), 5);
+}
+
 /* Daemons close all that they inherit. */
 TEST(a_descriptor_that_the_program_closed_is_noticed) {
     IN_CHILD {
