@@ -137,6 +137,7 @@ static char texts_of_ids[MOST * 16], guard[GUARD];
 static void convert(size_t b, size_t n, size_t shift, size_t text_shift, size_t guarded) {
     char *const in = (char *)exactly(shift + 10 * n), *const out = (char *)exactly(shift + 10 * n + guarded);
     char *const text = (char *)exactly(text_shift + 16 * n + guarded);
+    if (shift + n > 0) memset(in, 0, shift + 10 * n);
     if (n > 0) memcpy(in + shift, ids_of_texts, 10 * n);
     memset(text + text_shift, 0x5a, 16 * n + guarded);
     memset(out + shift, 0x5a, 10 * n + guarded);
