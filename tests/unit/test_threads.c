@@ -343,7 +343,7 @@ static size_t judge(const plan *p) {
     for (unsigned i = 0; i < (p->from == SHARDED ? p->shards : 1); i++) {
         flake_stats stats;
         flake_stats_get(p->from == SHARDED ? &shards[i] : p->from == LANED ? &lanes : &gen, &stats);
-        counted += stats.ids;
+        counted += (size_t)stats.ids;
     }
     CHECK(counted >= ids);
     if (!p->may_refuse) CHECK(counted <= ids + stock);
