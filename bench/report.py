@@ -1163,12 +1163,12 @@ bytes unless the row says "text".
 def readme():
     pick = ["flake/next", "flake/next_fast", "flake/lanes_next_fast"]
     two = dict(list(KEPT_MACHINES.items())[:2])
-    rows = [(LABELS[name][0], *(say(figures.get((name, t))) for figures in two.values() for t in (1, 2))) for name in pick]
-    heads = [word for processor, date in two for word in (f"{short(processor)}: 1 thread", "2 threads, each")]
-    floors = ", ".join(say(figures.get((FLOOR_OF_AN_ID, 1))) for figures in two.values())
+    on_each = [needed(lambda name, t=1, figures=figures: figures.get((name, t))) for figures in two.values()]
+    rows = [(LABELS[name][0], *(say(on(name, t)) for on in on_each for t in (1, 2))) for name in pick]
+    heads = [word for processor, _ in two for word in (f"{short(processor)}: 1 thread", "2 threads, each")]
+    floors = ", ".join(say(on(FLOOR_OF_AN_ID)) for on in on_each)
     conditions = f"""
-2 cores each, {MACHINE['kernel'].rsplit(' ', 1)[-1]}, {MACHINE['compiler']}, `{MACHINE['flags']}`; {" and ".join(date for _, date in two)}. The floor of
-one ID is a clock reading and an uncontended fetch-and-add: {floors} ns. {busy_words()}"""
+{"; ".join(f"{processor}, {date}" for processor, date in two)}; the latest with {MACHINE['compiler']}, `{MACHINE['flags']}`. The floor of one ID is a clock reading and an uncontended fetch-and-add: {floors} ns. {busy_words()}"""
     return table(("ns per ID", *heads), rows) + "\n" + textwrap.fill(conditions.strip(), 112, break_on_hyphens=False) + "\n"
 
 

@@ -2,9 +2,9 @@
 #
 # calls.awk   makes a page of each call from the public sections of the headers.
 #
-#     awk -f calls.awk -v form=page HEADER...                                 docs/api.md
-#     awk -f calls.awk -v form=names HEADER...                                the names
-#     awk -f calls.awk -v form=man -v dir=DIR -v version=0.4.0 HEADER... EXAMPLE...      DIR/NAME.3
+#     awk -f roff.awk -f calls.awk -v form=page HEADER...                                 docs/api.md
+#     awk -f roff.awk -f calls.awk -v form=names HEADER...                                the names
+#     awk -f roff.awk -f calls.awk -v form=man -v dir=DIR -v version=0.4.0 HEADER... EXAMPLE...      DIR/NAME.3
 #
 # A section begins with "/* ---- TITLE". Calls without an empty line between them share a man page, which has the name
 # of the first; the other names are links to it. Its example is the first function of the examples that uses one.
@@ -122,16 +122,6 @@ function print_page(    s, c, title, last) {
 
 # ---- man pages ----
 
-function escaped(text) {
-    gsub(/\\/, "\\e", text)
-    gsub(/-/, "\\-", text)
-    gsub(/'/, "\\(aq", text)
-    gsub(/`/, "\\(ga", text)
-    gsub(/\^/, "\\(ha", text)
-    gsub(/~/, "\\(ti", text)
-    sub(/^\./, "\\\\\\&.", text)
-    return text
-}
 function roff(text,    lines, n, i, out, is_code, was_code) {
     n = split(text, lines, "\n")
     for (i = 1; i <= n; i++) {

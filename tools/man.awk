@@ -2,19 +2,9 @@
 #
 # man.awk   makes a man page from a tool's help or from a header.
 #
-#     awk -f man.awk -v name=flake -v version=0.1.0 -v section=1      from the output of `flake help`
-#     awk -f man.awk -v name=flake.h -v version=0.1.0 -v section=3    from the header
+#     awk -f roff.awk -f man.awk -v name=flake -v version=0.1.0 -v section=1      from the output of `flake help`
+#     awk -f roff.awk -f man.awk -v name=flake.h -v version=0.1.0 -v section=3    from the header
 
-function escaped(text) {
-    gsub(/\\/, "\\e", text)
-    gsub(/-/, "\\-", text)
-    gsub(/'/, "\\(aq", text)
-    gsub(/`/, "\\(ga", text)
-    gsub(/\^/, "\\(ha", text)
-    gsub(/~/, "\\(ti", text)
-    sub(/^\./, "\\\\\\&.", text)
-    return text
-}
 function shift_left(text, columns) { return substr(text, columns + 1) }
 function literal(text) {
     if (!in_literal) print ".PP\n.nf"

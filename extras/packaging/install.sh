@@ -50,7 +50,7 @@ for_call() { echo "$1" | sed "s|@call@|$call|"; } # TEXT
 sed -e '/^#/d; /^$/d' -e "s|@so@|$so|g; s|@build@|$BUILD|" $here/manifest | while read -r part to mode from; do
     case " $* " in *" uninstall "* | *" $part "*) ;; *) continue ;; esac
     calls=none
-    case $to in *@call@*) calls=$(awk -f tools/calls.awk -v form=names flake.h sno.h extras/etcd/flake_etcd.h) ;; esac
+    case $to in *@call@*) calls=$(awk -f tools/roff.awk -f tools/calls.awk -v form=names flake.h sno.h extras/etcd/flake_etcd.h) ;; esac
     for call in $calls; do
         case " $* " in
         *" uninstall "*) remove "$(for_call "$to")" ;;

@@ -290,7 +290,7 @@ done > "$dir/unknown"
 nothing "places that the page on tests names and that are gone" "$(cat "$dir/unknown")"
 judge "$readme has the marks of its bench" [ "$(grep -cx "<!-- bench \(begin\|end\) -->" $readme)" = 2 ]
 judge "$readme is a front page" [ "$(wc -l < $readme)" -le 260 ]
-judge "docs/api.md is what make docs/api.md writes" sh -c "awk -f tools/calls.awk -v form=page flake.h sno.h extras/etcd/flake_etcd.h | cmp - docs/api.md"
+judge "docs/api.md is what make docs/api.md writes" sh -c "awk -f tools/roff.awk -f tools/calls.awk -v form=page flake.h sno.h extras/etcd/flake_etcd.h | cmp - docs/api.md"
 # Each message of the headers has its cause and cure.
 if has python3; then nothing "messages that docs/errors.md does not have" "$(python3 docs/messages.py)"; else skip "python3 is not installed"; fi
 ! has python3 || judge "docs/bits.svg is what docs/bits.py draws" sh -c "python3 docs/bits.py < $formats | cmp - docs/bits.svg"
