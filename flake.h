@@ -1,6 +1,6 @@
 /* flake.h: unique, time-ordered 64-bit and 128-bit IDs from any number of threads, without locks.
  *
- * Version 0.3.0. C11, or C++11 and later. SPDX-License-Identifier: MIT (the text is at the end.)
+ * Version 0.4.0. C11, or C++11 and later. SPDX-License-Identifier: MIT (the text is at the end.)
  *
  * Include it in as many files as you like; nothing needs to be linked:
  *
@@ -178,9 +178,9 @@
 #define FLAKE_H
 
 #define FLAKE_VERSION_MAJOR  0
-#define FLAKE_VERSION_MINOR  3
+#define FLAKE_VERSION_MINOR  4
 #define FLAKE_VERSION_PATCH  0
-#define FLAKE_VERSION_STRING "0.3.0"
+#define FLAKE_VERSION_STRING "0.4.0"
 
 #include <stdbool.h>
 #include <stddef.h>

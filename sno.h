@@ -1,6 +1,6 @@
 /* sno.h: unique, time-ordered 80-bit IDs with a metabyte, from any number of threads, without locks.
  *
- * Version 0.3.0. C11, or C++11 and later. SPDX-License-Identifier: MIT (the text is at the end of flake.h.)
+ * Version 0.4.0. C11, or C++11 and later. SPDX-License-Identifier: MIT (the text is at the end of flake.h.)
  *
  * Include it in as many files as you like; there is nothing to link:
  *
@@ -57,9 +57,9 @@
 #define SNO_H
 
 #define SNO_VERSION_MAJOR  0
-#define SNO_VERSION_MINOR  3
+#define SNO_VERSION_MINOR  4
 #define SNO_VERSION_PATCH  0
-#define SNO_VERSION_STRING "0.3.0"
+#define SNO_VERSION_STRING "0.4.0"
 
 #if FLAKE_VERSION_MAJOR != SNO_VERSION_MAJOR || FLAKE_VERSION_MINOR != SNO_VERSION_MINOR || \
     FLAKE_VERSION_PATCH != SNO_VERSION_PATCH

@@ -15,7 +15,7 @@ function load(library, signatures) {
   return Object.fromEntries(signatures.map((text) => [text.match(/(\w+)\(/)[1], opened.func(text)]));
 }
 // Generators are addresses.
-const flake = load("libflake.so.0.3", [
+const flake = load("libflake.so.0.4", [
   "uintptr_t flake_new(const char *config, void *why)",
   "int flake_free(uintptr_t gen, void *why)",
   "int flake_next(uintptr_t gen, void *id)",
@@ -25,7 +25,7 @@ const flake = load("libflake.so.0.3", [
   "int flake_uuid7(void *text)",
   "const char *flake_status_str(int status)",
 ]);
-const sno = load("libsno.so.0.3", [
+const sno = load("libsno.so.0.4", [
   "uintptr_t sno_gen_new(const char *config, void *why)",
   "int sno_gen_free(uintptr_t gen, void *why)",
   "int sno_next_n(uintptr_t gen, uint8_t meta, void *ids, size_t n)",

@@ -14,7 +14,7 @@ import uuid
 from concurrent.futures import ThreadPoolExecutor
 
 # CDLL, not PyDLL: a draw that waits lets other threads run.
-flake, sno = ctypes.CDLL("libflake.so.0.3"), ctypes.CDLL("libsno.so.0.3")
+flake, sno = ctypes.CDLL("libflake.so.0.4"), ctypes.CDLL("libsno.so.0.4")
 address, size = ctypes.c_void_p, ctypes.c_size_t
 for library in flake, sno:
     library.flake_status_str.restype = ctypes.c_char_p

@@ -1,6 +1,6 @@
 /* flake_etcd.h: node numbers for flake.h from an etcd cluster.
  *
- * Version 0.3.0, for flake.h 0.3.0. SPDX-License-Identifier: MIT (the text is at the end.)
+ * Version 0.4.0, for flake.h 0.4.0. SPDX-License-Identifier: MIT (the text is at the end.)
  * C11, or C++11 and later, with POSIX threads and libcurl.
  *
  *     #include "flake.h"
@@ -69,8 +69,8 @@
 #ifndef FLAKE_ETCD_H
 #define FLAKE_ETCD_H
 
-#if FLAKE_VERSION_MAJOR != 0 || FLAKE_VERSION_MINOR != 3 || FLAKE_VERSION_PATCH != 0
-#error "flake_etcd.h 0.3.0 needs flake.h 0.3.0"
+#if FLAKE_VERSION_MAJOR != 0 || FLAKE_VERSION_MINOR != 4 || FLAKE_VERSION_PATCH != 0
+#error "flake_etcd.h 0.4.0 needs flake.h 0.4.0"
 #endif
 #if defined(_WIN32) || defined(FLAKE_NO_OS)
 #error "flake_etcd.h needs POSIX threads and clocks"

@@ -41,9 +41,9 @@ cat > "$dir/wanted" <<END
 /opt/ids/include/flake_etcd.h
 /opt/ids/include/sno.h
 /opt/ids/lib/libflake.so
-/opt/ids/lib/libflake.so.0.3
+/opt/ids/lib/libflake.so.0.4
 /opt/ids/lib/libsno.so
-/opt/ids/lib/libsno.so.0.3
+/opt/ids/lib/libsno.so.0.4
 /opt/ids/lib/pkgconfig/libflake.pc
 /opt/ids/lib/pkgconfig/libsno.pc
 /opt/ids/share/cmake/flake/flakeConfig.cmake

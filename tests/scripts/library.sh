@@ -39,8 +39,8 @@ if probe && judge "make lib" libraries; then
                 [ -z "$(comm -12 "$dir/public" "$dir/exported")" ] && grep -q '^flake_i_process' "$dir/exported"
         }
         judge "a library without FLAKE_API exports no function of $which.h" keeps
-        soname() { objdump -p "$dir/lib$which.so" | grep -q "SONAME *lib$which.so.0.3$"; }
-        judge "lib$which.so is lib$which.so.0.3" soname
+        soname() { objdump -p "$dir/lib$which.so" | grep -q "SONAME *lib$which.so.0.4$"; }
+        judge "lib$which.so is lib$which.so.0.4" soname
     done
 else
     echo "SKIPPED the libraries: $cc makes none here, or there is no nm"

@@ -6,7 +6,7 @@ from conan.tools.scm import Git
 
 class Flake(ConanFile):
     name = "flake"
-    version = "0.3.0"
+    version = "0.4.0"
     description = "Unique, time-ordered IDs from any number of threads, without locks: two C11 headers"
     license = "MIT"
     homepage = url = "https://git.example/flake"
