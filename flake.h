@@ -466,7 +466,8 @@ typedef struct flake_gate {
     /* FLAKE_OK: IDs of times up to until_ns (Unix) may be generated. FLAKE_AGAIN: not yet; a waiting caller
      * asks again. Any other is returned; UUIDs and ULIDs continue after FLAKE_CLOCK_BACKWARDS. */
     flake_status (*admit)(void *user, int64_t until_ns);
-    /* IDs must be later than this Unix time; called by each init. NULL: any */
+    /* IDs must be later than this Unix time; called by each init. Draws wait for it, as for a clock that is behind,
+     * and init does not. NULL: any */
     int64_t (*not_before_ns)(void *user);
     void *user;
     /* NULL, or a word that is constant and not 0 while the gate is open. Changing it stops every draw with

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * When there is no operating system, as on a Cortex-M4 or M0: the program brings the clock, the sleep and, where the
- * processor has no 64-bit atomics, these, with interrupts off for a few instructions. An EEPROM stores a time that no
- * ID has passed, so none repeats after a reset, even if the board's clock has lost its time.
+ * processor has no 64-bit atomics, these, with interrupts off for a few instructions. A gate stores a time that no ID
+ * has passed in an EEPROM, so none repeats after a reset, even if the board's clock has lost its time.
  *
  * Off such a board (as in its test) the parts that are a board's are variables. Build it for one with
  *     arm-none-eabi-gcc -mcpu=cortex-m0 -mthumb -I. examples/board.c --specs=rdimon.specs
@@ -15,7 +15,7 @@
 // ---- the board ----
 
 static int64_t rtc_ms = INT64_C(1800000000000);     // a clock with a battery: Unix time in ms
-static struct { int64_t unix_ms, check; } eeprom[2]; // two cells: a reset during a write leaves one of them whole
+static volatile struct { int64_t unix_ms, check; } eeprom[2]; // two cells: a reset during a write leaves one whole
 
 #if defined(__arm__) && defined(__thumb__) && !defined(__linux__)
 static inline uint32_t interrupts_off(void) {
@@ -24,9 +24,15 @@ static inline uint32_t interrupts_off(void) {
     return before;
 }
 static inline void interrupts_as(uint32_t before) { __asm__ volatile("msr primask, %0" : : "r"(before) : "memory"); }
+static inline bool in_interrupt(void) {
+    uint32_t number;
+    __asm__ volatile("mrs %0, ipsr" : "=r"(number));
+    return number != 0;
+}
 #else
 static inline uint32_t interrupts_off(void) { return 0; }
 static inline void interrupts_as(uint32_t before) { (void)before; }
+static inline bool in_interrupt(void) { return false; }
 #endif
 
 static inline int64_t board_ns(void) { return rtc_ms * 1000000; }
@@ -54,7 +60,7 @@ static inline void board_sleep(int64_t ns) { rtc_ms += (ns + 999999) / 1000000; 
 
 // ---- the time that no ID has passed ----
 
-enum { INTERVAL_MS = 60000 }; // how often it is stored: an EEPROM has 100,000 writes or more
+enum { INTERVAL_MS = 60000 }; // how often it is stored at most: an EEPROM has 100,000 writes or more
 
 static bool is_whole(int cell) { return eeprom[cell].check == ~eeprom[cell].unix_ms; }
 
@@ -73,28 +79,43 @@ static void store_ms(int64_t unix_ms) {
     eeprom[older].check = ~unix_ms;
 }
 
-// At each interval, before IDs pass the time that was stored.
-static void store_in_time(flake_gen *ids) {
-    const int64_t newest_ms = flake_newest_ms(ids), now_ms = board_ns() / 1000000;
-    const int64_t reached_ms = newest_ms > now_ms ? newest_ms : now_ms;
-    if (reached_ms + INTERVAL_MS / 2 > stored_ms()) store_ms(reached_ms + INTERVAL_MS);
+// The gate, asked by the first draw of each unit, before IDs of times up to until_ns.
+static flake_status admit(void *user, int64_t until_ns) {
+    (void)user;
+    if (until_ns <= stored_ms() * 1000000) return FLAKE_OK;
+    if (in_interrupt()) return FLAKE_AGAIN; // the main program's next draw stores
+    store_ms(until_ns / 1000000 + INTERVAL_MS);
+    return FLAKE_OK;
 }
+
+// At init: all IDs of this run are later.
+static int64_t not_before_ns(void *user) { return (void)user, stored_ms() * 1000000; }
 
 static flake_gen ids;
 
+// Any draw of the main program. An interrupt calls flake_try, and does without an ID if there is none.
+static uint64_t next_id(void) {
+    uint64_t id;
+    for (flake_status status; (status = flake_next(&ids, &id)) != FLAKE_OK;) {
+        // After a reset the clock may have to pass what was stored, or be set. Anything else is a mistake.
+        if (status != FLAKE_CLOCK_BACKWARDS && status != FLAKE_AGAIN) return (void)puts(flake_status_str(status)), 0;
+        board_sleep(flake_retry_ns(&ids));
+    }
+    return id;
+}
+
 static uint64_t run(int draws) {
     flake_options options;
+    flake_gate gate;
     flake_why why;
     uint64_t id = 0;
     memset(&options, 0, sizeof options);
-    options.layout = flake_layout_default;
-    options.after_unix_ms = stored_ms();
+    memset(&gate, 0, sizeof gate);
+    gate.admit = admit;
+    gate.not_before_ns = not_before_ns;
     // 7 is the board's own number; a failed init says why
-    if (flake_init(&ids, flake_node_fixed(NULL, 7), &options, &why) != FLAKE_OK) return (void)puts(why.text), 0;
-    for (int i = 0; i < draws; i++) {
-        store_in_time(&ids);
-        if (flake_next(&ids, &id) != FLAKE_OK) return 0;
-    }
+    if (flake_init(&ids, flake_node_gated(&gate, 7), &options, &why) != FLAKE_OK) return (void)puts(why.text), 0;
+    for (int i = 0; i < draws; i++) id = next_id();
     return id;
 }
 

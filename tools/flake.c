@@ -115,14 +115,15 @@ static const char *const tool_help[] = {
     "                        next holder waits 2400 ms\"\n"
     "    unusable            the file cannot be used; the reason follows. Never delete one of a\n"
     "                        later version\n"
+    "    starting            NUMBER.slot.new: a start that waits in init, or was killed while it\n"
+    "                        did. Leave it: the number's next start uses it\n"
     "    foreign             a file that is not of a number\n"
     "\n"
     "    WRITTEN is how long ago the file was written. A generator in use writes about every 1.5 s,\n"
     "    and an idle one not at all. A forked child holds its parent's number, too: if PID has\n"
     "    ended, `fuser DIR/NUMBER.slot` names the child. In a container PIDs are its own. A file\n"
     "    of version 0.3 has no PID. After a crash the next holder waits in init: until it has\n"
-    "    written, PID and SINCE are the last one's. NUMBER.slot.new is a start that waits, or was\n"
-    "    killed while it did.\n"
+    "    written, PID and SINCE are the last one's.\n"
     "\n"
     "TIME\n"
     "    A date, 2024-01-02, is its first moment. A date with a time of day is\n"
@@ -1553,7 +1554,8 @@ static int tool_nodes(int others, char **words) {
         flake_why why;
         bool is_held = false;
         const int length = snprintf(path, sizeof path, "%s/%s", dir, e->name);
-        if (!e->is_slot) tool_print_unusable(e, "foreign", "not the file of a number");
+        if (strstr(e->name, ".slot.new")) tool_print_unusable(e, "starting", "waits in init, or was killed while it did");
+        else if (!e->is_slot) tool_print_unusable(e, "foreign", "not the file of a number");
         else if (length >= (int)sizeof path) tool_print_unusable(e, "unusable", "its path is too long");
         else if (flake_i_slot_look(path, &record, &is_held, &why) != FLAKE_OK)
             tool_print_unusable(e, "unusable", tool_reason(&why, path));
