@@ -274,7 +274,7 @@ extern "C" {
 typedef enum flake_status {
     FLAKE_OK = 0,
     /* retry */
-    FLAKE_AGAIN = 1,           /* this unit's sequence is exhausted: retry after flake_retry_ns */
+    FLAKE_AGAIN = 1,           /* this unit is exhausted, or the first has not begun: retry after flake_retry_ns */
     FLAKE_CLOCK_BACKWARDS = 2, /* the clock is behind the newest ID, or a file's last write */
     FLAKE_NOT_EXTENDED = 14,   /* manual_extend, and the holder did not call flake_extend in time */
     /* fix the program */
@@ -568,7 +568,7 @@ typedef struct flake_options {
     bool shared_memory;
 
     flake_clock clock;    /* all zero: the system clock, FAST */
-    int64_t max_wait_ms;  /* longest a draw blocks, per time unit; 0: 1,000; INT64_MAX: no limit */
+    int64_t max_wait_ms;  /* longest a draw blocks, a batch for each unit; 0: 1,000; INT64_MAX: no limit */
     int64_t max_ahead_ms; /* IDs may be this far ahead of the clock; Hazelcast: 15,000 */
     /* The first ID is of the unit after the init, since a predecessor may have used this one: the first draw waits
      * for up to one unit, and flake_try returns FLAKE_AGAIN. Init waits if units are longer than max_wait_ms.
@@ -636,7 +636,7 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, fla
  *     FLAKE_AGAIN                this signal handler has interrupted a write of the file */
 FLAKE_API flake_status flake_close(flake_gen *, flake_why *);
 /* Writes a horizon now, from any thread of the holder, also beside draws and close. FLAKE_INVALID: there is no
- * directory, this process is not the holder, a copy, or not the first shard. FLAKE_CLOSED. FLAKE_IO: the old horizon
+ * directory, this process is not the holder, the machine was cloned, a copy, or not the first shard. FLAKE_CLOSED. FLAKE_IO: the old horizon
  * remains. FLAKE_MISMATCH: the file is lost. */
 FLAKE_API flake_status flake_extend(flake_gen *, flake_why *);
 /* With shared_memory, if the holder has died: makes this process the holder, and draws continue. Also beside draws
@@ -753,7 +753,7 @@ FLAKE_API bool flake_ring_pop(flake_ring *, flake_overflow *);
 /* ---- cloned machines ----
  *
  * Call it in each process after a virtual machine is resumed, restored or cloned: a process cannot detect
- * that. From then on every generator, except those in shared memory, behaves as after a fork. From any thread. It
+ * that. From then on every generator, except those in shared memory, behaves as after a fork. From any thread or signal handler. It
  * reaches the generators of its own copy of this header and of sno.h. A shared library that hides its symbols, or
  * was opened with RTLD_LOCAL, must call it too. */
 FLAKE_API void flake_machine_cloned(void);
@@ -771,7 +771,8 @@ FLAKE_API void flake_machine_cloned(void);
  *     unit_ms=10  epoch_ms=MS    instead of the layout's; of 39-8-16 these are 1 and 0, the year 1970
  *     node=7      dir=DIR        flake_node_fixed(DIR, 7)
  *     node=7      dir=none       flake_node_fixed(NULL, 7)
- *     node=0-99   dir="/run/a b" flake_node_any("/run/a b", 0, 99): a value with blanks is in double quotes
+ *     node=0-99   dir="/run/a b" flake_node_any("/run/a b", 0, 99): a value with blanks is in double quotes,
+ *                                which it cannot contain; a backslash is one
  *     lanes=8                    options.lane_count; the program sets options.lanes to as many lanes
  *     clock=exact                or coarse; fast, the default
  *
@@ -1274,7 +1275,9 @@ FLAKE_I_FN void flake_i_put_numbers(char *to, const char *form, uint64_t first, 
 FLAKE_API const char *flake_status_str(flake_status status) {
     switch (status) {
     case FLAKE_OK: return "ok";
-    case FLAKE_AGAIN: return "no ID is available in this time unit, or the numbers left are held back: retry";
+    case FLAKE_AGAIN:
+        return "no ID is available in this time unit, the rest are held back, or the generator has not started yet: "
+               "retry";
     case FLAKE_CLOCK_BACKWARDS: return "the clock is behind the newest ID";
     case FLAKE_NOT_EXTENDED: return "the horizon is reached: the process that called flake_init must call flake_extend";
     case FLAKE_TIME_RANGE: return "the time is before layout.epoch_ms or after flake_layout_end_ms";

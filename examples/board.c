@@ -60,7 +60,9 @@ static inline void board_sleep(int64_t ns) { rtc_ms += (ns + 999999) / 1000000; 
 
 // ---- the time that no ID has passed ----
 
-enum { INTERVAL_MS = 60000 }; // how often it is stored at most: an EEPROM has 100,000 writes or more
+// How often it is stored at most, and how long a start waits after a reset. An EEPROM cell has 100,000 writes or more:
+// two last for 139 days of steady draws, so use more cells, or a longer interval.
+enum { INTERVAL_MS = 60000 };
 
 static bool is_whole(int cell) { return eeprom[cell].check == ~eeprom[cell].unix_ms; }
 
@@ -97,9 +99,11 @@ static flake_gen ids;
 static uint64_t next_id(void) {
     uint64_t id;
     for (flake_status status; (status = flake_next(&ids, &id)) != FLAKE_OK;) {
-        // After a reset the clock may have to pass what was stored, or be set. Anything else is a mistake.
-        if (status != FLAKE_CLOCK_BACKWARDS && status != FLAKE_AGAIN) return (void)puts(flake_status_str(status)), 0;
-        board_sleep(flake_retry_ns(&ids));
+        // After a reset the clock may have to be set (TIME_RANGE), or to pass what was stored.
+        if (status != FLAKE_AGAIN && status != FLAKE_CLOCK_BACKWARDS && status != FLAKE_TIME_RANGE)
+            return (void)puts(flake_status_str(status)), 0;
+        const int64_t wait_ns = flake_retry_ns(&ids); // perhaps years, while the clock is wrong
+        board_sleep(wait_ns < 1000000 ? wait_ns : 1000000);
     }
     return id;
 }

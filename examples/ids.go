@@ -41,7 +41,9 @@ func NewGenerator(config string) (*Generator, error) {
 // Close frees its number. No goroutine may use it any more.
 func (g *Generator) Close() error {
 	var why C.flake_why
-	if C.flake_free(g.gen, &why) != C.FLAKE_OK {
+	gen := g.gen
+	g.gen = nil
+	if C.flake_free(gen, &why) != C.FLAKE_OK {
 		return errors.New(C.GoString(&why.text[0]))
 	}
 	return nil
@@ -49,6 +51,9 @@ func (g *Generator) Close() error {
 
 // Decode tells when and by which node an ID was made.
 func (g *Generator) Decode(id uint64) (made time.Time, node uint64, err error) {
+	if g.gen == nil {
+		return made, 0, errClosed
+	}
 	var parts C.flake_parts
 	layout := &C.flake_gen_options(g.gen).layout
 	err = flakeError(C.flake_decompose(layout, C.uint64_t(id), &parts))
@@ -68,16 +73,24 @@ func DecodeAs(layout string, id uint64) (made time.Time, node uint64, err error)
 }
 
 func (g *Generator) Next() (uint64, error) {
+	if g.gen == nil {
+		return 0, errClosed
+	}
 	var id C.uint64_t
 	err := flakeError(C.flake_next(g.gen, &id))
 	return uint64(id), err
 }
 
 func (g *Generator) NextN(n int) ([]uint64, error) {
+	if g.gen == nil {
+		return nil, errClosed
+	}
 	ids := make([]uint64, n+1) // one more, so that there is a first one
 	err := flakeError(C.flake_next_n(g.gen, (*C.uint64_t)(&ids[0]), C.size_t(n)))
 	return ids[:n], err
 }
+
+var errClosed = flakeError(C.FLAKE_CLOSED)
 
 func flakeError(status C.flake_status) error {
 	if status == C.FLAKE_OK {
@@ -109,13 +122,18 @@ func NewSnoGenerator(config string) (*SnoGenerator, error) {
 
 func (g *SnoGenerator) Close() error {
 	var why C.flake_why
-	if C.sno_gen_free(g.gen, &why) != C.FLAKE_OK {
+	gen := g.gen
+	g.gen = nil
+	if C.sno_gen_free(gen, &why) != C.FLAKE_OK {
 		return errors.New(C.GoString(&why.text[0]))
 	}
 	return nil
 }
 
 func (g *SnoGenerator) Next(meta uint8) (string, error) {
+	if g.gen == nil {
+		return "", errClosed
+	}
 	var id C.sno_id
 	var text [16]C.char
 	err := flakeError(C.sno_next_n(g.gen, C.uint8_t(meta), &id, 1))
@@ -200,6 +218,10 @@ func main() {
 	}
 	if _, err = NewSnoGenerator("node=65536 dir=none"); err == nil {
 		log.Fatal("node 65536 was not refused")
+	}
+	fmt.Println("refused:", err)
+	if _, err = own.Next(); err == nil || own.Close() != nil {
+		log.Fatal("a closed generator draws, or closes no second time")
 	}
 	fmt.Println("refused:", err)
 	must(ids.Close())

@@ -43,6 +43,12 @@ function made(call, config) {
   return gen;
 }
 
+/** A generator that is closed has no address. */
+function opened(address) {
+  if (!address) throw new Error("the generator is closed");
+  return address;
+}
+
 function free(call, gen) {
   const why = Buffer.alloc(200);
   if (call(gen, why) !== 0) throw new Error(why.toString("utf8", 0, why.indexOf(0)));
@@ -60,20 +66,22 @@ class Generator {
   }
   /** No thread may use it any more. */
   close() {
-    free(flake.flake_free, this.address);
+    const gen = this.address;
+    this.address = null;
+    free(flake.flake_free, gen);
   }
   next() {
-    check(flake.flake_next(this.address, this.one));
+    check(flake.flake_next(opened(this.address), this.one));
     return this.one[0];
   }
   nextN(n) {
     const ids = new BigUint64Array(n);
-    check(flake.flake_next_n(this.address, ids, n));
+    check(flake.flake_next_n(opened(this.address), ids, n));
     return ids;
   }
   decode(id) {
     const parts = new BigInt64Array(3); // flake_parts; a generator's options begin with its layout
-    check(flake.flake_decompose(flake.flake_gen_options(this.address), id, parts));
+    check(flake.flake_decompose(flake.flake_gen_options(opened(this.address)), id, parts));
     return { made: new Date(Number(parts[0])), node: Number(parts[1]), seq: Number(parts[2] & 0xffffffffn) };
   }
 }
@@ -91,12 +99,14 @@ class SnoGenerator {
     this.address = made(sno.sno_gen_new, config);
   }
   close() {
-    free(sno.sno_gen_free, this.address);
+    const gen = this.address;
+    this.address = null;
+    free(sno.sno_gen_free, gen);
   }
   next(meta = 0) {
     if (!(meta >= 0 && meta <= 255)) throw new RangeError("meta is 0 to 255"); // koffi would truncate it
     const [id, text] = [Buffer.alloc(10), Buffer.alloc(16)];
-    check(sno.sno_next_n(this.address, meta, id, 1));
+    check(sno.sno_next_n(opened(this.address), meta, id, 1));
     sno.sno_encode_n(id, 1, text);
     return text.toString("latin1");
   }
@@ -117,6 +127,7 @@ if (!isMainThread) {
   const id = own.next();
   console.log(`own ${id} of ${own.decode(id).made.getTime()} by node ${own.decode(id).node}`);
   own.close();
+  own.close(); // does nothing
   const snos = new SnoGenerator("node=7 dir=none");
   console.log("sno", snos.next(42));
 
@@ -138,6 +149,7 @@ if (!isMainThread) {
     () => new SnoGenerator("node=65536 dir=none"),
     () => snos.next(256),
     () => snos.next(-1),
+    () => own.next(),
   ]) {
     let refused;
     try {

@@ -29,7 +29,7 @@ flake.flake_decompose.argtypes = address, ctypes.c_uint64, address
 sno.sno_next_n.argtypes = address, ctypes.c_uint8, address, size
 sno.sno_encode_n.argtypes = address, size, address
 sno.sno_decode.argtypes = ctypes.c_char_p, size, address
-FORKED = 8  # its number in flake_status
+FORKED, CLOSED = 8, 18  # their numbers in flake_status
 
 
 class IdError(Exception):
@@ -64,6 +64,12 @@ def check(status):
         raise IdError(status, flake.flake_status_str(status).decode())
 
 
+def opened(gen):
+    if not gen:
+        check(CLOSED)
+    return gen
+
+
 def free(call, gen):
     why = ctypes.create_string_buffer(200)
     status = call(gen, why)
@@ -92,17 +98,17 @@ class Generator:
 
     def next(self):
         one = ctypes.c_uint64()
-        check(flake.flake_next(self._gen, ctypes.byref(one)))
+        check(flake.flake_next(opened(self._gen), ctypes.byref(one)))
         return one.value
 
     def next_n(self, n):
         ids = (ctypes.c_uint64 * n)()
-        check(flake.flake_next_n(self._gen, ids, n))
+        check(flake.flake_next_n(opened(self._gen), ids, n))
         return list(ids)
 
     def decode(self, an_id):
         parts = Parts()  # a generator's options begin with its layout
-        check(flake.flake_decompose(flake.flake_gen_options(self._gen), an_id, ctypes.byref(parts)))
+        check(flake.flake_decompose(flake.flake_gen_options(opened(self._gen)), an_id, ctypes.byref(parts)))
         return parts
 
 
@@ -123,7 +129,7 @@ class SnoGenerator:
         if not 0 <= meta <= 255:  # ctypes would truncate it
             raise ValueError("meta is 0 to 255")
         ids, texts = ctypes.create_string_buffer(10 * n), ctypes.create_string_buffer(16 * n)
-        check(sno.sno_next_n(self._gen, meta, ids, n))
+        check(sno.sno_next_n(opened(self._gen), meta, ids, n))
         sno.sno_encode_n(ids, n, texts)
         return [texts.raw[at : at + 16].decode() for at in range(0, 16 * n, 16)]
 
@@ -157,6 +163,7 @@ def main():
     parts = own.decode(an_id)
     print(f"own {an_id} of {parts.unix_ms} by node {parts.node}")
     own.close()
+    own.close()  # does nothing
     sno_text = snos.next(meta=42)
     print("sno", sno_text)
     sno_ms, *rest = snos.decode(sno_text)
@@ -184,6 +191,7 @@ def main():
         lambda: SnoGenerator("node=65536 dir=none"),
         lambda: snos.next(meta=256),
         lambda: snos.next(meta=-1),
+        own.next,
     ):
         try:
             sys.exit(f"not refused: {refuse()}")

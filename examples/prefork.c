@@ -7,8 +7,8 @@
  * too: call flake_init after that.
  *
  * The range has a number for the parent, one for each child, and one for each child that ends late, when its
- * replacement starts: a child claims a number before it drops the inherited one. Where workers are killed, add one for
- * each that may be in 3 s: with fewer numbers, init waits. A parent that draws nothing calls no
+ * replacement starts: a child claims a number before it drops the inherited one. Where workers are killed, add as
+ * many as may be killed within 3 s: with fewer numbers, init waits. A parent that draws nothing calls no
  * init, or closes before it forks; then its children call flake_init.
  *
  * sno_generate needs none of this, if it was called once before the fork: in a child

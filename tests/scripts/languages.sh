@@ -38,6 +38,8 @@ refused: config: node: exceeds 65535, the largest of a sno"
 by_name='
 refused: meta is 0 to 255
 refused: meta is 0 to 255'
+closed='
+refused: the generator is closed'
 gives_ids() { # REFUSED COMMAND...: what else is refused, a line each
     local code id made node ms own own_ms refused=$1
     shift
@@ -67,13 +69,13 @@ koffi() {
 if ! echo | $cc -x c -shared -fPIC -Wl,-soname,probe - -o "$room/probe" 2> /dev/null; then
     echo "SKIPPED: $cc makes no shared libraries here"
 elif judge "make lib" quietly "${MAKE:-make}" lib BUILD="$room"; then
-    if has python3; then judge ids.py gives_ids "$by_name" python3 examples/ids.py
+    if has python3; then judge ids.py gives_ids "$by_name$closed" python3 examples/ids.py
     else echo "SKIPPED ids.py: no python3"; fi
 
     cp examples/ids.mjs "$room/node"
     if ! has node; then echo "SKIPPED ids.mjs: no node"
     elif ! (koffi); then echo "SKIPPED ids.mjs: no koffi: npm install --prefix build/languages/node koffi"
-    else judge ids.mjs gives_ids "$by_name" node "$room/node/ids.mjs"; fi
+    else judge ids.mjs gives_ids "$by_name$closed" node "$room/node/ids.mjs"; fi
 
     if has rustc; then
         cp examples/ids.rs "$room"
@@ -87,7 +89,7 @@ elif judge "make lib" quietly "${MAKE:-make}" lib BUILD="$room"; then
     { cat examples/ids.go; echo "// $(cat flake.h sno.h | cksum)"; } > "$room/go/ids.go" # its cache ignores headers
     if has go; then
         judge "ids.go compiles" quietly env CC="$cc" CGO_ENABLED=1 GOCACHE="$room/go/cache" GOPROXY=off \
-            GOTOOLCHAIN=local go build -o "$room/go/ids" "$room/go/ids.go" && judge ids.go gives_ids "" "$room/go/ids"
+            GOTOOLCHAIN=local go build -o "$room/go/ids" "$room/go/ids.go" && judge ids.go gives_ids "$closed" "$room/go/ids"
     else echo "SKIPPED ids.go: no go"; fi
 fi
 close_with_counts
