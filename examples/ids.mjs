@@ -67,7 +67,7 @@ class Generator {
   /** No thread may use it any more. */
   close() {
     const gen = this.address;
-    this.address = null;
+    this.address = 0;
     free(flake.flake_free, gen);
   }
   next() {
@@ -100,7 +100,7 @@ class SnoGenerator {
   }
   close() {
     const gen = this.address;
-    this.address = null;
+    this.address = 0;
     free(sno.sno_gen_free, gen);
   }
   next(meta = 0) {
