@@ -2,7 +2,7 @@
  *
  * The texts of IDs in each encoding and base (flake.h, >>text): those of other libraries first, then all that a slow
  * reference writes and reads, and last what a strict parser must refuse. (Random ones, and small buffers:
- * test_random_text.c. UUIDs and ULIDs: test_uuid_text.c.)
+ * test_random_text.c. UUIDs, ULIDs and snos: test_fixed_text.c.)
  * Runs on Windows: it needs neither fork nor POSIX.
  */
 #include "support.h"
