@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * sno's generators on a scripted clock: the original's traces; batches; tick-tock: after a backward step IDs continue
- * with the other tick, unless both ticks have used the time (I5); every call at the ends of time. Then pools, options and
- * nodes that do not fit. (Any calls and any clock: test_random_sno.c.)
+ * with the other tick, unless both ticks have used the time (I5); every call at the ends of time. Then snapshots and
+ * options that do not fit. (Any calls and any clock: test_random_sno.c.)
  * Runs on Windows: it needs neither fork nor POSIX.
  */
 #include "scripted_sno.h"
@@ -127,26 +127,6 @@ TEST(stats_count_waits_and_backward_steps) {
     flake_stats_get(&gen.gen, &stats);
     CHECK_EQ(stats.waits, 2);
     CHECK_EQ(stats.clock_backwards, 3); /* it left a timeline, and two calls were refused */
-}
-
-/* ---- pools ---- */
-
-/* In either order; a maximum of 0 means 65535; four numbers are enough. */
-TEST(bounds_of_a_pool) {
-    static const uint32_t pools[][4] = {/* requested, made */
-                                        {100, 200, 100, 200}, {200, 100, 100, 200}, {3, 0x8000, 3, 0x8000},
-                                        {0x8000, 3, 3, 0x8000}, {65535, 65532, 65532, 65535}, {0, 0, 0, 65535},
-                                        {65000, 0, 65000, 65535}, {65535, 0, 0, 65535}, {1, 4, 1, 4}, {0, 3, 0, 3}};
-    for (size_t i = 0; i < sizeof pools / sizeof *pools; i++) {
-        const uint32_t min = pools[i][2], max = pools[i][3];
-        begin((uint16_t)pools[i][0], (uint16_t)pools[i][1]);
-        const sno_snapshot made = snapshot_of(&gen);
-        CHECK(made.sequence_min == min && made.sequence_max == max && made.partition == a_partition);
-        CHECK_EQ(sno_gen_partition(&gen), a_partition);
-        CHECK_EQ(sno_cap(&gen), max - min + 1);
-        for (uint32_t k = min; k <= max; k++) EXPECT_ID(try_id(&gen), start, 0, k);
-        EXPECT_REFUSED(&gen, FLAKE_AGAIN);
-    }
 }
 
 /* ---- what does not fit ---- */
