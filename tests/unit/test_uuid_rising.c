@@ -74,6 +74,22 @@ TEST(before_1984_a_generator_without_an_id_waits_for_the_clock_to_be_set) {
     }
 }
 
+/* The last ms whose ns fit into an int64_t: no unit follows it, and once it is exhausted none can continue. */
+TEST(no_id_follows_the_last_ms) {
+    const int64_t last_ms = INT64_MAX / MS - 1;
+    EACH_LAYOUT(l) {
+        flake128 id;
+        setup s = usual(l);
+        s.last_number = 2;
+        open_gen(&gen, &s);
+        clock_at(last_ms);
+        for (int i = 0; i < 3; i++) CHECK_EQ(uuid_ms(drawn(&gen)), last_ms);
+        clock_at(T);
+        FAILS(flake128_next(&gen, &id), FLAKE_TIME_RANGE, id);
+        CHECK_EQ(flake_available(&gen), 0);
+    }
+}
+
 TEST(a_call_waits_for_a_gate_too_while_the_clock_is_back) {
     setup s = usual(&flake_layout_uuid7_node);
     s.last_number = 2;
