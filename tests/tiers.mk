@@ -28,7 +28,7 @@ step_smoke-attack    = attack KILLS=1000
 step_smoke-fuzz      = fuzz SECONDS=4
 step_smoke-cross     = cross FEW="test_engine test_directory_format test_text"
 step_smoke-tsan      = sanitize-tsan-gcc sanitize-tsan-clang THREADED="test_ring test_directory_ends"
-step_smoke-asan      = sanitize-asan-clang TESTS=test_uuid_text PROGRAMS=two_units
+step_smoke-asan      = sanitize-asan-clang TESTS=test_fixed_text PROGRAMS=two_units
 step_smoke-hosts     = test-hosts
 step_smoke-databases = test-databases IDS=1000
 step_smoke-server    = test-server MODES=lanes DURATION=1 BRIEF=1 RATE=1000

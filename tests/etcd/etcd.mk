@@ -14,7 +14,7 @@ $(ETCD_READY): $(HEADERS) extras/etcd/flake_etcd.h $(BUILD)/flags
 	  echo '#include "flake_etcd.h"' | $(CXX) -std=c++11 $(WARN) -I. -Iextras/etcd -x c++ -fsyntax-only -; fi
 	@touch $@
 
-$(ETCD_TESTS): $(BUILD)/etcd_%: tests/etcd/%.c $(wildcard tests/etcd/*.h tests/support/*.h) $(HEADERS) extras/etcd/flake_etcd.h $(ETCD_READY)
+$(ETCD_TESTS): $(BUILD)/etcd_%: tests/etcd/%.c $(wildcard tests/etcd/*.h tests/support/*.h fuzz/*.h) fuzz/fuzz_claims.c $(HEADERS) extras/etcd/flake_etcd.h $(ETCD_READY)
 	$(CC) $(FLAGS) -I. -Itests/support -Iextras/etcd $< -o $@ $(LDLIBS) -lcurl
 
 $(BUILD)/etcd_example: examples/etcd.c $(HEADERS) extras/etcd/flake_etcd.h $(BUILD)/flags
@@ -29,7 +29,7 @@ test-etcd: $(ETCD_TESTS) $(BUILD)/etcd_example ## claims of node numbers, with e
 # The tests without members, and those with members that reach every state of the claim's thread; the others mostly wait.
 ETCD_SANITIZED = a_claim_is_a_leased_key_and_a_horizon of_many_claims_at_once_one_succeeds \
 	a_holder_restores_its_key_and_stops_for_another_writer two_processes_never_hold_one_number \
-	$(shell sed -n 's/^TEST(\([a-z0-9_]*\)).*/\1/p' $$(grep -l alone_main tests/etcd/test_*.c))
+	$(shell sed -n 's/^TEST(\([a-z0-9_]*\)).*/\1/p' $$(grep -L cluster_main tests/etcd/test_*.c))
 sanitize-etcd:
 	for kind in thread address,undefined; do \
 	  $(MAKE) test-etcd BUILD=$(BUILD)/etcd-$${kind%%,*} NAMES="$(ETCD_SANITIZED)" \

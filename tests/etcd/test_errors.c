@@ -24,7 +24,7 @@ static bool is_refused(void) { return calls_until_refused && --calls_until_refus
 
 #define REFUSED(code) "{'error':'etcdserver: no','code':" #code "}"
 
-static char long_token[2100], unprintable[400];
+static char long_token[2100];
 
 /* One member, or `urls`, which always gives this answer. */
 static flake_etcd_options from_one(told answer, const char *urls) {
@@ -54,7 +54,6 @@ TEST(errors_of_etcd_are_reported) {
         {{.to = "kv/range", .text = "{'code':14}"}, ": etcd refused without a reason"},
         {{.to = "kv/range", .text = "{'error':{'grpc_code':14}}"}, ": etcd refused without a reason"},
         {{.to = "kv/range", .text = "{'error':'\x7fquoted \xc3\xa4'}"}, ": quoted "},
-        {{.to = "kv/range", .http = 503, .text = unprintable}, ": xxxxxxxx"},
         {{.to = "lease/grant", .text = "{'header':{}}"}, ": no lease in etcd's answer"},
         {{.to = "lease/grant", .text = "{'ID':'7'}"}, ": no lease in"},
         {{.to = "lease/grant", .text = "{'ID':'7','TTL':'0'}"}, ": no lease in"},
@@ -84,8 +83,6 @@ TEST(errors_of_etcd_are_reported) {
          ": leases expire at once, or answers contradict each other"},
         {{.to = "CREATE", .text = BOTH("", "")}, ": leases expire at once, or answers contradict each other"},
     };
-    (void)snprintf(unprintable, sizeof unprintable, "{'error':'%0300d','code':14}", 0);
-    for (char *at = strchr(unprintable, '0'); *at == '0'; at++) *at = 'x';
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         const flake_etcd_options o = from_one(cases[i].a, "http://m1");
         const flake_status wanted = *cases[i].why == ':' ? FLAKE_IO : FLAKE_AGAIN;
@@ -282,7 +279,7 @@ TEST(a_lease_of_68_years_is_accepted) {
 
 /* An error's text is reported up to 127 characters, printable ones only. */
 TEST(a_long_error_is_cut) {
-    char error[400] = "{'error':'\x7f~", wanted[200] = "http://m1: ~";
+    char error[400] = "{'error':'\x7f\xc3\xa4~", wanted[200] = "http://m1: ~";
     const told refuses[] = {{.to = "kv/range", .http = 400, .text = error}, {0}};
     flake_etcd_options o = scripted();
     o.endpoints = "http://m1";

@@ -11,10 +11,10 @@ static flake_gen ids;
 enum { patience_ms = 5000 }; /* for steps that take milliseconds on an idle machine */
 
 /* Until the key of the pool is ours again. */
-static bool is_healed(flake_i_etcd *s, const flake_etcd *c, int64_t within_ms) {
+static bool is_healed(const flake_etcd *c, int64_t within_ms) {
     const int64_t end_ms = now_ms() + within_ms;
     while (now_ms() < end_ms) {
-        if (strcmp(value_of(s, key_of(c, "pool")), c->session->token) == 0) return true;
+        if (strcmp(value_of(etcd, key_of(c, "pool")), c->session->token) == 0) return true;
         nap_ms(10);
     }
     return false;
@@ -48,7 +48,7 @@ TEST(a_holder_restores_its_key_and_stops_for_another_writer) {
         if (kind == delete_horizon) delete_key(etcd, horizon);
         if (kind == restore_horizon) put_key(horizon, backup);
         if (kind <= revoke_lease) {
-            CHECK(is_healed(etcd, &claim, patience_ms));
+            CHECK(is_healed(&claim, patience_ms));
             CHECK_EQ(draw_for(&ids, 1500), FLAKE_OK);
             CHECK_EQ(flake_etcd_check(&claim, NULL), FLAKE_OK);
         } else {
@@ -62,25 +62,6 @@ TEST(a_holder_restores_its_key_and_stops_for_another_writer) {
                  kind == put_pool); /* another client's, so it is not deleted */
         delete_keys("others/");
     }
-}
-
-TEST(a_deleted_key_is_restored_without_the_watch) {
-    flake_i_etcd *const s = admin(member_url[1]);
-    char urls[160];
-    (void)snprintf(urls, sizeof urls, "%s,%s", member_url[0], member_url[1]);
-    flake_etcd_options o = from(urls, "unwatched/");
-    o.ttl_ms = 9000;
-    o.horizon_ms = 9000;
-    hold(&claim, &ids, &o);
-    nap_ms(300);
-    member_signal(0, SIGSTOP); /* the member that serves the watch */
-    delete_key(s, key_of(&claim, "pool"));
-    CHECK(is_healed(s, &claim, 6500)); /* a third of the horizon, and a timeout or two */
-    member_signal(0, SIGCONT);
-    CHECK_EQ(draw_for(&ids, 100), FLAKE_OK);
-    let_go(&claim);
-    CHECK(ready(all_members, 8000));
-    flake_i_etcd_close_session(s);
 }
 
 /* ---- fail-over ---- */
@@ -148,7 +129,7 @@ TEST(ids_end_at_the_horizon_without_members) {
         if (!is_taken) {
             CHECK_EQ(flake_next(&ids, &id), FLAKE_OK);
             CHECK(id > newest);
-            CHECK(is_healed(etcd, &claim, 3000));
+            CHECK(is_healed(&claim, 3000));
         }
         let_go(&claim);
         if (!is_taken) continue;

@@ -151,6 +151,8 @@ TEST(a_number_that_another_process_has_written_is_lost) {
     CHECK_EQ(flake_i_etcd_not_before(&claim), INT64_MIN);
     (void)thread_run(thread_user); /* ends by itself */
     say_how_it_is();
+    want(1600);
+    CHECK_EQ(*claim.fence, 0);
     CHECK_EQ(flake_etcd_release(&claim, &why), FLAKE_OK);
     CHECK_STR(why.text, "");
     HAPPENED(
@@ -159,6 +161,7 @@ TEST(a_number_that_another_process_has_written_is_lost) {
         EXTENDS(1500, M1, 8510, 1, 9000, 2),
         NOTE("1510: watches no more"),
         NOTE("1510: is lost \"another process has written the number's keys: release and claim again\", left 0 ms"),
+        NOTE("1510: a draw is lost"),
         ENDS_THREAD,
         REVOKES(1510));
 }

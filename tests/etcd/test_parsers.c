@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tests that need no member: JSON, base64 and etcd's answers, the choice of a number, the gate of a claim, and an
- * address that does not answer.
+ * Tests that need no member: JSON and keys, the choice of a number, the gate of a claim, and an address that does not
+ * answer. (Random answers: test_random_claims.c.)
  */
 #include "cluster.h"
 #include <arpa/inet.h>
@@ -26,17 +26,6 @@ TEST(json_is_read_strictly) {
         CHECK(json(ill[i]).at == NULL);
         if (json(ill[i]).at) printf("  taken for JSON: %s\n", ill[i]);
     }
-    /* Every prefix of a well-formed text is malformed, and no byte after it is read. */
-    const char *const whole = "{\"a\":[{\"b\":\"\\u0041\"},-1.5e3,true],\"c\":null}";
-    for (size_t n = 0; n < strlen(whole); n++) {
-        char *const part = (char *)malloc(n + 1);
-        if (!part) abort();
-        memcpy(part, whole, n);
-        CHECK(flake_i_json_text(part, n).at == NULL);
-        free(part);
-    }
-    const char nul[] = "[\"\\\0\"]";
-    CHECK(flake_i_json_text(nul, sizeof nul - 1).at == NULL);
 }
 
 TEST(members_of_json_are_found) {
@@ -46,13 +35,6 @@ TEST(members_of_json_are_found) {
                    {"t", "true"},     {"0", NULL},  {"a/a/a", NULL}, {"none/0", NULL},
                    {"list/0/x", "\"y\""}, {"list/1", "2"}, {"list/2", NULL}, {"list/x", NULL},
                    {"ten/9", "9"}, {"ten/:", NULL}}; /* one digit; ':' comes after '9' */
-    static const struct {
-        const char *text;
-        int64_t number; /* -1: none */
-    } numbers[] = {
-        {"\"12\"", 12}, {"7", 7}, {"0", 0}, {"\"9223372036854775807\"", INT64_MAX}, {"\"\"", -1},
-        {"\"01\"", -1}, {"\"-1\"", -1}, {"-1", -1}, {"1.0", -1}, {"1e2", -1}, {"true", -1}, {"[]", -1},
-        {"\"1 \"", -1}, {"\"9223372036854775808\"", -1}, {"99999999999999999999", -1}};
     const flake_i_json v =
         json("{\"a\":{\"a\":\"12\"},\"ab\":7,\"list\":[{\"x\":\"y\"},2],\"d\":1,\"d\":1,\"e\":\"\\n\","
              "\"t\":true,\"none\":[],\"ten\":[0,1,2,3,4,5,6,7,8,9,10]}");
@@ -65,43 +47,6 @@ TEST(members_of_json_are_found) {
     CHECK(flake_i_json_is(flake_i_json_string(flake_i_json_get(v, "list/0/x")), "y", 1));
     CHECK(flake_i_json_string(flake_i_json_get(v, "e")).at == NULL);
     CHECK(flake_i_json_string(flake_i_json_get(v, "ab")).at == NULL);
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
-        int64_t number = -1;
-        CHECK_EQ(flake_i_json_number(json(numbers[i].text), &number), numbers[i].number >= 0);
-        CHECK(number == numbers[i].number);
-    }
-}
-
-TEST(base64_is_read_strictly) {
-    static const char *const pairs[][2] = {
-        {"", ""},        {"f", "Zg=="},        {"fo", "Zm8="},
-        {"foo", "Zm9v"}, {"foob", "Zm9vYg=="}, {"pool/0:0", "cG9vbC8wOjA="}};
-    char text[80], bytes[64];
-    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        flake_i_to_base64(pairs[i][0], strlen(pairs[i][0]), text);
-        CHECK_STR(text, pairs[i][1]);
-        CHECK_EQ(flake_i_from_base64(text, strlen(text), bytes, sizeof bytes), strlen(pairs[i][0]));
-        CHECK(memcmp(bytes, pairs[i][0], strlen(pairs[i][0])) == 0);
-    }
-    static const char *const ill[] = {"Z",    "Zg",       "Zg=",  "Zh==", "Zm9=", "====",
-                                      "Z===", "A===", "Zg==Zg==", "Zm 9", "Zm-_", "=Zg=", "Zg=g"};
-    for (size_t i = 0; i < sizeof ill / sizeof *ill; i++)
-        CHECK(flake_i_from_base64(ill[i], strlen(ill[i]), bytes, sizeof bytes) == SIZE_MAX);
-    CHECK(flake_i_from_base64("Zm9v", 4, bytes, 2) == SIZE_MAX);
-    CHECK(flake_i_from_base64("Zm\0v", 4, bytes, 9) == SIZE_MAX);
-}
-
-TEST(clusters_are_read_strictly) {
-    unsigned clusters[16];
-    size_t n;
-    CHECK(flake_i_etcd_clusters_in("3", 1, clusters, &n) && n == 1 && clusters[0] == 3);
-    CHECK(flake_i_etcd_clusters_in(" 15 , 0,7\n", 10, clusters, &n) && n == 3);
-    CHECK(clusters[0] == 15 && clusters[1] == 0 && clusters[2] == 7);
-    static const char *const ill[] = {
-        "", " ", "16", "-1", "x", "1,", ",1", "1 2", "1;2", "1.0", "1,,2", "99999999999999999999",
-        "0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0"};
-    for (size_t i = 0; i < sizeof ill / sizeof *ill; i++)
-        CHECK(!flake_i_etcd_clusters_in(ill[i], strlen(ill[i]), clusters, &n));
 }
 
 #define HEADER "\"header\":{\"member_id\":\"12428976124636271536\",\"raft_term\":\"5\"}"
@@ -141,22 +86,6 @@ TEST(numbers_of_keys_are_read_strictly) {
         CHECK(flake_i_etcd_note_numbers(json(text), "pool/0:", keys[i].size, false, &n));
         for (size_t slot = 0; slot < FLAKE_I_ETCD_NUMBERS; slot++)
             CHECK_EQ(n.taken[slot], slot == keys[i].slot);
-    }
-}
-
-TEST(horizons_are_read_strictly) {
-#define H(text) flake_i_etcd_horizon_in(text, strlen(text))
-    CHECK(H("1700000000000000000 " TOKEN " 7") == 1700000000000000000);
-    CHECK(H("0 " TOKEN " 9") == 0);
-    CHECK(H("9223372036854775807 " TOKEN " 18446744073709551615") == INT64_MAX);
-    static const char *const ill[] = {
-        "", "0", " " TOKEN " 7", "-1 " TOKEN " 7", "01 " TOKEN " 7", "x " TOKEN " 7", "1 " TOKEN, "1 " TOKEN " ",
-        "1 " TOKEN " a", "1 " TOKEN "0 7", "1  7", "1 " TOKEN " 7 ", "\"1\" " TOKEN " 7",
-        "9223372036854775808 " TOKEN " 7", "1 g123456789abcdef0123456789abcdef 7",
-        "1 0123456789abcdef0123456789abcdeg 7"};
-    for (size_t i = 0; i < sizeof ill / sizeof *ill; i++) {
-        CHECK(H(ill[i]) == -1);
-        if (H(ill[i]) != -1) printf("  taken for a horizon: %s\n", ill[i]);
     }
 }
 
@@ -310,13 +239,6 @@ TEST(the_gate_lets_nothing_past_the_horizon) {
     CHECK_EQ(flake128_decompose(&flake_layout_boundary, &wide_id, &parts), FLAKE_OK);
     CHECK_EQ(parts.unix_ms, unix_ns / 1000000 + 4);
 
-    flake_i_etcd_close_gate(&c, c.state, FLAKE_I_ETCD_LOST);
-    CHECK_EQ(*c.fence, 0);
-    CHECK_EQ(flake_i_etcd_gate(&c, unix_ns + 6000000), FLAKE_LEASE_LOST);
-    CHECK_EQ(flake_next(&gen, &id), FLAKE_LEASE_LOST); /* in the same unit, too */
-    CHECK_EQ(flake_try(&gen, &id), FLAKE_LEASE_LOST);
-    CHECK_EQ(flake_etcd_check(&c, &why), FLAKE_LEASE_LOST);
-    CHECK(strstr(why.text, "another") != NULL);
     flake_etcd_destroy(&c);
 }
 

@@ -163,7 +163,7 @@ static inline flake_status parse_kind(const char *text, size_t len, const text_k
     return status;
 }
 
-/* UUIDs and ULIDs. */
+/* A form in which each text has this width: of UUIDs and ULIDs. */
 typedef struct text_wide {
     size_t width;
     void (*slow_to)(flake128, char *);
@@ -172,11 +172,14 @@ typedef struct text_wide {
     flake_status (*from)(const char *, size_t, flake128 *);
     void (*to_n)(const flake128 *, size_t, char *);
     flake_status (*from_n)(const char *, size_t, flake128 *);
+    size_t stride, size; /* characters written, with a NUL; bytes of an ID, the first ones of a flake128 */
 } text_wide;
 
 static const text_wide text_wides[] = {
-    {36, slow_to_uuid, slow_from_uuid, flake128_to_uuid, flake128_from_uuid, flake128_to_uuid_n, flake128_from_uuid_n},
-    {26, slow_to_ulid, slow_from_ulid, flake128_to_ulid, flake128_from_ulid, flake128_to_ulid_n, flake128_from_ulid_n},
+    {36, slow_to_uuid, slow_from_uuid, flake128_to_uuid, flake128_from_uuid, flake128_to_uuid_n, flake128_from_uuid_n,
+     37, 16},
+    {26, slow_to_ulid, slow_from_ulid, flake128_to_ulid, flake128_from_ulid, flake128_to_ulid_n, flake128_from_ulid_n,
+     27, 16},
 };
 
 #endif

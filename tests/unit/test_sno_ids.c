@@ -1,90 +1,38 @@
 /* SPDX-License-Identifier: MIT
  *
- * The fields of a sno, against snos of the original; bounds of a time; the order of snos, and sno_sort.
+ * Snos of the original: their fields and texts; and sno_sort. (Fields, bounds of a time, and the order of any sno, bit by
+ * bit: test_random_text.c. Its texts: test_fixed_text.c.)
  * Runs on Windows: it needs neither fork nor POSIX.
  */
 #include "support.h"
 #include "sno.h"
 
-#include "sno_fields.h"
-
-static int sign(int value) { return (value > 0) - (value < 0); }
-
-/* ---- fields ---- */
-
-static void row_has_the_peers_fields(const sno_fields *row) {
-    CHECK_EQ(sno_units(row->id), row->units);
-    CHECK_EQ(sno_tick(row->id), row->tick);
-    CHECK_EQ(sno_meta(row->id), row->meta);
-    CHECK_EQ(sno_partition(row->id), row->partition);
-    CHECK_EQ(sno_sequence(row->id), row->sequence);
-    CHECK_EQ(sno_time_ms(row->id), row->time_ns / 1000000);
-    sno_id id = {{0}};
-    CHECK_EQ(sno_compose(row->units, row->tick, (uint8_t)row->meta, (uint16_t)row->partition,
-                         (uint16_t)row->sequence, &id), FLAKE_OK);
-    CHECK(sno_equal(id, row->id));
+/* Unit, tick, meta, partition, sequence; bytes, text, ns, JSON. */
+static void peers_row(char **field) {
+    sno_id row, id = {{0}};
+    char text[17] = "", json[19];
+    hex_bytes(field[5], row.bytes, sizeof row.bytes);
+    CHECK_EQ(sno_units(row), strtoll(field[0], NULL, 10));
+    CHECK_EQ(sno_tick(row), atoi(field[1]));
+    CHECK_EQ(sno_meta(row), atoi(field[2]));
+    CHECK_EQ(sno_partition(row), atoi(field[3]));
+    CHECK_EQ(sno_sequence(row), atoi(field[4]));
+    CHECK_EQ(sno_time_ms(row), strtoll(field[7], NULL, 10) / 1000000);
+    CHECK_EQ(sno_compose(sno_units(row), sno_tick(row), sno_meta(row), sno_partition(row), sno_sequence(row), &id),
+             FLAKE_OK);
+    CHECK(sno_equal(id, row));
+    sno_encode(row, text);
+    CHECK_STR(text, field[6]);
+    CHECK_EQ(sno_decode(field[6], 16, &id), FLAKE_OK);
+    CHECK(sno_equal(id, row));
+    sno_to_json(row, json);
+    CHECK_STR(json, field[8]);
+    memset(&id, 0x5a, sizeof id);
+    CHECK_EQ(sno_from_json(field[8], strlen(field[8]), &id), FLAKE_OK);
+    CHECK(sno_equal(id, row));
 }
 
-TEST(fields_are_the_peers) { sno_fields_each(row_has_the_peers_fields); }
-
-TEST(compose_and_fields_are_inverse) {
-    for (int i = 0; i < 20000; i++) {
-        const sno_id id = random_id();
-        sno_id again;
-        uint8_t bytes[10];
-        CHECK_EQ(sno_compose(sno_units(id), sno_tick(id), sno_meta(id), sno_partition(id), sno_sequence(id), &again),
-                 FLAKE_OK);
-        CHECK(memcmp(&id, &again, sizeof id) == 0);
-        sno_to_bytes(id, bytes);
-        CHECK(memcmp(bytes, id.bytes, sizeof bytes) == 0 && sno_equal(sno_from_bytes(bytes), id));
-        CHECK(sno_units(id) >> 39 == 0 && sno_tick(id) <= 1);
-    }
-}
-
-TEST(compose_refuses_what_is_out_of_range) {
-    const sno_id before = random_id();
-    sno_id id = before;
-    CHECK_EQ(sno_compose(UINT64_C(1) << 39, 0, 0, 0, 0, &id), FLAKE_TIME_RANGE);
-    CHECK_EQ(sno_compose(UINT64_MAX, 1, 0, 0, 0, &id), FLAKE_TIME_RANGE);
-    CHECK_EQ(sno_compose(0, 2, 0, 0, 0, &id), FLAKE_INVALID);
-    CHECK_EQ(sno_compose(0, UINT32_MAX, 0, 0, 0, &id), FLAKE_INVALID);
-    CHECK(memcmp(&id, &before, sizeof id) == 0);
-    CHECK_EQ(sno_compose((UINT64_C(1) << 39) - 1, 1, 0xff, 0xffff, 0xffff, &id), FLAKE_OK);
-    for (size_t i = 0; i < sizeof id.bytes; i++) CHECK_EQ(id.bytes[i], 0xff);
-}
-
-TEST(bounds_of_a_time_enclose_its_ids) {
-    const int64_t epoch_ms = 1262304000000, unit_ms = 4;
-    for (int i = 0; i < 2000; i++) {
-        const sno_id id = random_id();
-        sno_id low, high;
-        CHECK_EQ(sno_min_at(sno_time_ms(id), &low), FLAKE_OK);
-        CHECK_EQ(sno_max_at(sno_time_ms(id) + unit_ms - 1, &high), FLAKE_OK);
-        CHECK(sno_compare(low, id) <= 0 && sno_compare(id, high) <= 0);
-        CHECK(sno_units(low) == sno_units(id) && sno_units(high) == sno_units(id));
-    }
-    sno_id below, at;
-    CHECK_EQ(sno_max_at(epoch_ms + unit_ms - 1, &below), FLAKE_OK);
-    CHECK_EQ(sno_min_at(epoch_ms + unit_ms, &at), FLAKE_OK);
-    CHECK(sno_compare(below, at) < 0);
-    const sno_id before = at;
-    CHECK_EQ(sno_min_at(epoch_ms - 1, &at), FLAKE_TIME_RANGE);
-    CHECK_EQ(sno_max_at(epoch_ms + ((int64_t)1 << 39) * unit_ms, &at), FLAKE_TIME_RANGE);
-    CHECK(sno_equal(at, before));
-}
-
-TEST(comparing_is_memcmp) {
-    for (int i = 0; i < 20000; i++) {
-        const sno_id a = random_id();
-        sno_id b = i % 2 ? a : random_id();
-        /* IDs that differ in a single bit reach every byte. */
-        if (i % 4 == 1) b.bytes[i / 4 % 10] ^= (uint8_t)(1U << (i / 40 % 8));
-        const int wanted = sign(memcmp(&a, &b, sizeof a));
-        CHECK_EQ(sign(sno_compare(a, b)), wanted);
-        CHECK_EQ(sign(sno_compare(b, a)), -wanted);
-        CHECK_EQ(sno_equal(a, b), wanted == 0);
-    }
-}
+TEST(fields_and_texts_are_the_originals) { vectors_read("sno_fields.tsv", 9, peers_row); }
 
 TEST(only_the_zero_id_is_zero) {
     sno_id id = {{0}};
@@ -98,6 +46,16 @@ TEST(only_the_zero_id_is_zero) {
 }
 
 /* ---- sno_sort ---- */
+
+static uint64_t random_state = UINT64_C(0x9e3779b97f4a7c15);
+
+static uint64_t random_bits(void) { return random_next(&random_state); }
+
+static sno_id random_id(void) {
+    sno_id id;
+    for (size_t i = 0; i < sizeof id.bytes; i++) id.bytes[i] = (uint8_t)(random_bits() >> 32);
+    return id;
+}
 
 static int compare_ids(const void *a, const void *b) { return memcmp(a, b, sizeof(sno_id)); }
 

@@ -45,13 +45,6 @@ TEST(one_thread_can_draw_all_numbers_of_a_unit) {
     CHECK_EQ(script_now.slept_ns, unit_ns);
 }
 
-TEST(the_library_chooses_one_partition_for_all_lanes) {
-    begin(0, 10);
-    CHECK_EQ(sno_init(&lanes, flake_node_none(), NULL, with_lanes(NULL, lane_room, 8), NULL), FLAKE_OK);
-    CHECK_EQ(flake_available(&lanes.gen), whole_pool);
-    CHECK_EQ(sno_partition(next_id(&lanes)), sno_gen_partition(&lanes));
-}
-
 /* ---- a clock that goes backwards ---- */
 
 /* Idle lanes keep the tick, the others change it; a second step back blocks times used twice. */

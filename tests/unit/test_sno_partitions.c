@@ -96,19 +96,6 @@ TEST_IN_CHILD(generate_returns_the_zero_id_without_a_partition) {
     for (int i = 0; i < 2; i++) CHECK(sno_is_zero(sno_generate(a_meta)));
 }
 
-/* 0 is a partition like any other, also as the first. Only one is drawn: a second would be `first`. */
-static void count_on_from(uint16_t first) {
-    draw_next(first);
-    for (unsigned i = 0; i < 5; i++) {
-        CHECK_EQ(init_any(&gen), FLAKE_OK);
-        CHECK_EQ(sno_gen_partition(&gen), (uint16_t)(first + i));
-        draw_next((uint16_t)(first - 1));
-    }
-}
-
-TEST_IN_CHILD(partition_zero_may_be_the_first) { count_on_from(0); }
-TEST_IN_CHILD(partitions_wrap_around_to_zero) { count_on_from(65534); }
-
 /* ---- relatives and clones ---- */
 
 /* Relatives count in common what they have taken. */
@@ -165,37 +152,6 @@ TEST_IN_CHILD(a_start_after_a_clone_is_not_a_relatives_partition) {
     (void)take_as_a_relative(); /* this process has not called flake_machine_cloned yet */
     clone_and_draw(0);
     take_from(5, 1);
-}
-
-static void be_cloned_twice(void) {
-    clone_and_draw(1000);
-    clone_and_draw(2000);
-    take_from(2000, 1);
-}
-
-/* The relative's start may be from before this process's clone, which then has it, too. */
-TEST_IN_CHILD(each_clone_draws_a_start_whatever_relatives_have_drawn) {
-    begin_a_family();
-    in_child(be_cloned_twice);
-    for (int i = 3; i < 6; i++) {
-        clone_and_draw(1000 * i);
-        take_from(1000 * i, 2);
-    }
-}
-
-/* Each takes partitions of both halves of the map. */
-static void take_in_both_halves(void) {
-    for (int half = 0; half < 2; half++) {
-        clone_and_draw(100 + half * whole_pool / 2);
-        for (unsigned i = 0; i < 2; i++) (void)take_as_a_relative();
-    }
-}
-
-TEST_IN_CHILD(relatives_share_the_whole_map) {
-    begin_a_family();
-    take_in_both_halves();
-    in_child(take_in_both_halves);
-    take_in_both_halves();
 }
 
 /* A start of its own, whatever was taken before. */
@@ -332,8 +288,6 @@ TEST_IN_CHILD(a_clone_beside_a_first_call_costs_no_id) {
     CHECK(others != NULL); /* that was every step of one */
 }
 
-static bool is_last; /* one partition is left */
-
 /* Each of eight begins while the one before it is stalled. */
 static void stall_one_more_call(void) {
     static int begun;
@@ -342,26 +296,14 @@ static void stall_one_more_call(void) {
         others_after = stalled_at;
     }
     const sno_id id = sno_generate(a_meta);
-    CHECK(sno_is_zero(id) ? is_last : sno_units(id) == (uint64_t)start);
-    if (!sno_is_zero(id)) keep(id);
+    CHECK(sno_units(id) == (uint64_t)start);
+    keep(id);
 }
 
-static void stall_eight_first_calls(void) {
+TEST_IN_EACH_STEP(each_of_eight_stalled_first_calls_returns_an_id_of_its_own, 40) {
     stall_one_more_call();
     others = NULL;
     CHECK_EQ(count_duplicates(got, got_n), 0);
-}
-
-TEST_IN_EACH_STEP(each_of_eight_stalled_first_calls_returns_an_id_of_its_own, 40) { stall_eight_first_calls(); }
-
-/* The last partition is the default generator's: a call without one returns the zero ID. */
-TEST_IN_EACH_STEP(eight_stalled_first_calls_share_the_last_partition, 40) {
-    uint16_t partition;
-    if (stalled_at % 4) return;
-    for (int i = 1; i < whole_pool; i++) (void)sno_i_take_partition(&partition);
-    is_last = true;
-    stall_eight_first_calls();
-    for (size_t i = 0; i < got_n; i++) CHECK_EQ(sno_partition(got[i]), sno_partition(got[0]));
 }
 #endif
 

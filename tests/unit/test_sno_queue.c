@@ -21,26 +21,14 @@ static sno_snapshot shot;
 static void take_shot(void) { shot = snapshot_of(&gen); }
 static void take_shot_of_shards(void) { CHECK_EQ(sno_shards_snapshot(shards, 2, &shot), FLAKE_OK); }
 
+/* What continues from one: test_random_sno.c. */
 TEST(a_snapshot_of_a_queue_has_a_sequence_past_the_pool) {
-    static sno_gen twin;
     begin(100, 103);
     draw(4);
     queue_of(6, take_shot);
     CHECK_EQ(shot.wall_hi, start);
     CHECK_EQ(shot.sequence, 100 + 4 + 6 - 1);
     CHECK_EQ(shot.sequence_max, 103);
-
-    clock_to(start);
-    restore(&twin, shot);
-    EXPECT_REFUSED(&twin, FLAKE_AGAIN);
-    CHECK_EQ(flake_retry_ns(&twin.gen), 2 * unit_ns);
-    EXPECT_ID(next_id(&twin), start + 2, 0, 102);
-    EXPECT_ID(next_id(&twin), start + 2, 0, 103);
-    EXPECT_ID(next_id(&twin), start + 3, 0, 100);
-
-    clock_to(start + 2);
-    restore(&twin, shot);
-    EXPECT_ID(next_id(&twin), start + 2, 0, 102);
 }
 
 /* A shard whose thread waits has drawn in a future unit, all of which then counts as drawn. */

@@ -1,61 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * UUIDs of version 7 and 8 and ULIDs (flake.h, >>128-bit): their fields by RFC 9562 and the ULID spec, IDs of other
- * libraries, each bit compared with an oracle of the test's own, their keys, and what an init refuses. (That they rise:
- * test_uuid_rising.c; calls in one line: test_uuid_default.c.)
+ * UUIDs of version 7 and 8 and ULIDs (flake.h, >>128-bit): the IDs of other libraries, each bit compared with an oracle
+ * of the test's own, their keys, and what an init refuses. (That they rise: test_uuid_rising.c; parts that do not fit:
+ * test_random_text.c; calls in one line: test_uuid_default.c.)
  */
 #define _GNU_SOURCE
 #include "uuid.h"
 
-static flake_gen gen, other;
+static flake_gen gen;
 static flake128 ids[65536];
 
-// >>rfc
-
-/* Time first, version and variant, the node, and the start of counters: 6.2's method 1 keeps a bit. */
-TEST(rfc9562_4_1_to_6_11_fields) {
-    EACH_LAYOUT(l) {
-        open_usual(&gen, l);
-        flake128 last = {{0}};
-        uint64_t greatest = 0;
-        for (int64_t i = 0; i < 2000; i++) {
-            clock_at(T + 7 * i);
-            const flake128 first = drawn(&gen);
-            rises(&last, first);
-            rises(&last, drawn(&gen));
-            CHECK(uuid_ms(first) == T + 7 * i && counts_by_one(l, first, last));
-            const bool is_ulid = l->format == FLAKE_I_ULID;
-            const uint64_t begin = is_ulid ? bits(first, 48, 16) << 10 : counter_of(first);
-            CHECK(begin < 1 << 25);
-            if (begin > greatest) greatest = begin;
-            if (is_ulid) continue;
-            CHECK_EQ(bits(first, 48, 4), l->format == FLAKE_I_UUID8 ? 8 : 7);
-            CHECK_EQ(bits(first, 64, 2), 2);
-            if (l->node_bits) CHECK_EQ(tail_of(first), a_node);
-        }
-        CHECK(greatest > (1 << 25) - (1 << 18)); /* and uses all below it */
-    }
-}
-
-TEST(rfc9562_6_2_a_full_ms_is_followed_by_the_next_and_no_counter_wraps) {
-    EACH_LAYOUT(l) {
-        open_usual(&gen, l);
-        for (int64_t ms = T; ms < T + 20; ms++) { /* wherever the counter begins */
-            clock_at(ms);
-            CHECK_EQ(flake128_next_n(&gen, ids, 65536), FLAKE_OK);
-            size_t wrong = 0;
-            for (size_t i = 1; i < 65536; i++) wrong += !counts_by_one(l, ids[i - 1], ids[i]);
-            CHECK_EQ(wrong, 0);
-            CHECK_EQ(uuid_ms(ids[65535]), ms);
-        }
-        flake128 last = ids[65535], id = untouched;
-        CHECK_EQ(flake128_try(&gen, &id), FLAKE_AGAIN);
-        CHECK(is_none(&id));
-        CHECK_EQ(script_now.sleeps, 0);
-        rises(&last, drawn(&gen)); /* in the queue */
-        CHECK(script_now.sleeps > 0 && uuid_ms(last) == T + 20);
-    }
-}
+// >>counters
 
 /* A ULID's counter of all ones carries into the bits above 64, and no further. */
 TEST(a_ulids_counter_carries_and_never_leaves_the_ms) {
@@ -77,18 +32,6 @@ TEST(a_ulids_counter_carries_and_never_leaves_the_ms) {
         CHECK(uuid_ms(ids[3]) == 5);
     }
     CHECK(carries > 4000);
-}
-
-TEST(rfc9562_6_8_and_6_9_two_generators_share_no_counter_and_no_tail) {
-    setup s = usual(&flake_layout_uuid7);
-    open_gen(&gen, &s);
-    open_gen(&other, &s);
-    for (int64_t i = 0; i < 1000; i++) {
-        clock_at(T + i);
-        const flake128 a = drawn(&gen), b = drawn(&other), c = drawn(&gen);
-        CHECK(counter_of(a) != counter_of(b) && tail_of(a) != tail_of(b));
-        CHECK(tail_of(a) != tail_of(c)); /* 5.7: new for each */
-    }
 }
 
 // >>peers
@@ -152,29 +95,6 @@ TEST(ids_of_other_libraries_are_read) {
     rows_of_peers = 0;
     vectors_read("ulid.tsv", 4, ulid_row);
     CHECK_EQ(rows_of_peers, 32);
-}
-
-/* Of each layout the node bits and sequence bits of an ID. */
-TEST(parts_that_exceed_their_fields_are_refused) {
-    static const struct {
-        flake_layout layout;
-        unsigned node_bits, seq_bits;
-    } of[] = {{FLAKE_LAYOUT_BOUNDARY, 48, 16},
-              {FLAKE_LAYOUT_UUID7, 48, 26},
-              {FLAKE_LAYOUT_UUID7_NODE, 48, 26},
-              {FLAKE_LAYOUT_UUID8, 48, 26},
-              {FLAKE_LAYOUT_ULID, 64, 16}};
-    flake128 id;
-    for (unsigned i = 0; i < sizeof of / sizeof *of; i++) {
-        const uint64_t node = UINT64_MAX >> (64 - of[i].node_bits);
-        flake_parts p = {0, node, ((uint32_t)1 << of[i].seq_bits) - 1};
-        CHECK_EQ(flake128_compose(&of[i].layout, &p, &id), FLAKE_OK);
-        p.seq++;
-        CHECK_EQ(flake128_compose(&of[i].layout, &p, &id), FLAKE_INVALID);
-        p.seq--;
-        p.node++;
-        CHECK_EQ(flake128_compose(&of[i].layout, &p, &id), p.node ? FLAKE_INVALID : FLAKE_OK);
-    }
 }
 
 // >>oracle
@@ -270,6 +190,9 @@ TEST(a_batch_has_the_bits_of_single_ids) {
             const flake_i_run one = {&keys, salt, a_node, ms, ticket + k, 1};
             flake_i_form_run(format, &one, &one_by_one[k]);
         }
+        const flake_i_run first = {&keys, salt, a_node, ms, 0, 1};
+        flake_i_form_run(format, &first, ids);
+        if (n > 0) CHECK_EQ(counter_of(one_by_one[n - 1]), counter_of(ids[0]) + ticket + n - 1);
         const uint64_t key[2] = {fresh[2] ^ salt.low, fresh[3] ^ salt.high};
         if (n > 0 && is_version_7) CHECK_EQ(tail_of(one_by_one[n - 1]), sip13(key, ms << 16 | (ticket + n - 1)) >> 16);
         ids[n] = untouched;
@@ -285,20 +208,6 @@ TEST(a_batch_has_the_bits_of_single_ids) {
         CHECK_EQ(fours_with_avx2(&tails, ids), n / 4 * 4);
         CHECK(memcmp(ids, one_by_one, n / 4 * 4 * sizeof *ids) == 0);
 #endif
-    }
-}
-
-/* Each bit of the tail is as often 1 as 0, and of neighbours as often equal as not. */
-TEST(the_tails_of_a_ms_are_spread_evenly) {
-    open_usual(&gen, &flake_layout_uuid7);
-    CHECK_EQ(flake128_next_n(&gen, ids, 65536), FLAKE_OK);
-    for (unsigned b = 80; b < 128; b++) {
-        int64_t ones = 0, turns = 0;
-        for (size_t i = 0; i < 65536; i++) {
-            ones += (int64_t)bits(ids[i], b, 1);
-            turns += bits(ids[i], b, 1) != bits(ids[i ? i - 1 : 65535], b, 1);
-        }
-        CHECK(llabs(ones - 32768) < 5 * 128 && llabs(turns - 32768) < 5 * 128); /* 5 sigma */
     }
 }
 

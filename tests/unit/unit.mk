@@ -38,8 +38,7 @@ $(BUILD)/%: tests/stress/%.c $(TEST_PARTS)
 	$(CC) $(FLAGS) -I. -Itests/support $< -o $@ $(LDLIBS)
 
 $(BUILD)/test_strict_posix: tests/unit/test_strict.c
-$(BUILD)/test_sno_text_plain: tests/unit/test_sno_text.c
-$(BUILD)/test_uuid_text_plain: tests/unit/test_uuid_text.c
+$(BUILD)/test_fixed_text_plain: tests/unit/test_fixed_text.c
 
 # The two files must share one object per process. With FLAKE_SHARED the C file has the implementation, reversed the
 # C++ file.
