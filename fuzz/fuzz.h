@@ -34,8 +34,6 @@ static const uint8_t *fuzz_input; /* the current one */
 static size_t fuzz_input_size;
 static uint64_t fuzz_inputs, fuzz_ids; /* counts */
 static bool fuzz_traced;               /* prints each call */
-/* How to replay, printed before a failure exits; NULL under libFuzzer: a failure aborts. */
-static const char *fuzz_hint;
 static const char *fuzz_call = "begin";
 static unsigned fuzz_step;
 
@@ -52,9 +50,7 @@ FUZZ_NORETURN static void fuzz_fail(const char *what, int64_t got, int64_t wante
     (void)fprintf(stderr, "\nFAIL %s\ninput ", failure);
     for (size_t i = 0; i < fuzz_input_size; i++) (void)fprintf(stderr, "%02x", fuzz_input[i]);
     (void)fprintf(stderr, "\n");
-    if (!fuzz_hint) abort();
-    (void)fprintf(stderr, "%s\n", fuzz_hint);
-    exit(1);
+    abort();
 }
 
 static inline void fuzz_same(const char *what, int64_t got, int64_t wanted) {
