@@ -103,6 +103,47 @@ static inline uint64_t fuzz_number(void) {
     return fuzz_bytes(1 + form % 8);
 }
 
+/* ---- texts: on the heap in their exact size ---- */
+
+enum { fuzz_longest_text = 1024 };
+
+/* The rest of the input. */
+static inline char *fuzz_rest(size_t *n) {
+    *n = fuzz_left() < fuzz_longest_text ? fuzz_left() : fuzz_longest_text;
+    char *const text = (char *)exactly(*n);
+    if (*n) memcpy(text, fuzz_at, *n);
+    fuzz_at += *n;
+    return text;
+}
+
+/* A text with some edits; *n: its length, and that of the result. */
+static inline char *fuzz_edited(const char *right, size_t *n) {
+    char room[fuzz_longest_text];
+    memcpy(room, right, *n);
+    for (unsigned edits = fuzz_byte() % 8; edits; edits--) {
+        const uint8_t edit = fuzz_byte();
+        char *const at = room + (size_t)fuzz_below(*n + 1);
+        const size_t left = *n - (size_t)(at - room), some = edit & 4 ? 1 + edit / 8u : 1;
+        const size_t few = some < left ? some : left;
+        if (edit % 4 == 0 && *n < sizeof room) {
+            memmove(at + 1, at, left);
+            *at = edit & 4 ? '0' : (char)fuzz_byte();
+            ++*n;
+        } else if (edit % 4 == 1) {
+            memmove(at, at + few, left - few);
+            *n -= few;
+        } else if (edit % 4 == 2 && *n + few <= sizeof room) { /* repeated */
+            memmove(at + few, at, left);
+            *n += few;
+        } else if (left && edit & 4) { /* its neighbour, or one bit of it */
+            *at = (char)(edit & 8 ? *at + (edit & 16 ? 1 : -1) : *at ^ 1 << edit / 32);
+        } else if (left) *at = (char)fuzz_byte();
+    }
+    char *const text = (char *)exactly(*n);
+    if (*n) memcpy(text, room, *n);
+    return text;
+}
+
 /* ---- clock ----
  *
  * script_now.now_ns is the true time, and FUZZ_READING what the clock under test reads then. It is read

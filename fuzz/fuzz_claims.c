@@ -9,36 +9,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
-/* The text with some edits, or the rest of the input; n bytes on the heap. */
+/* The text with some edits, or the rest of the input. */
 static char *claims_text(const char *right, size_t *n) {
-    char room[1024];
-    const uint8_t how = fuzz_byte();
-    size_t length = strlen(right);
-    if (how % 8 == 7) {
-        length = fuzz_left() < sizeof room ? fuzz_left() : sizeof room;
-        if (length) memcpy(room, fuzz_at, length);
-        fuzz_at += length;
-    } else memcpy(room, right, length);
-    for (unsigned edits = how % 8 == 7 ? 0 : how % 8; edits; edits--) {
-        const uint8_t edit = fuzz_byte();
-        const size_t at = (size_t)fuzz_below(length + 1);
-        size_t more = edit % 4 == 0 ? 1 : edit % 4 == 3 ? edit / 8 : 0; /* inserted, or repeated */
-        if (more > length - at && edit % 4 == 3) more = length - at;
-        if (more > sizeof room - length) more = sizeof room - length;
-        if (more) {
-            memmove(room + at + more, room + at, length - at);
-            if (edit % 4 == 0) room[at] = (char)fuzz_byte();
-            length += more;
-        } else if (at < length && edit % 4 == 1) {
-            const size_t few = 1 + (size_t)edit / 8, less = few < length - at ? few : length - at;
-            memmove(room + at, room + at + less, length - at - less);
-            length -= less;
-        } else if (at < length) room[at] = (char)(edit & 4 ? room[at] ^ 1 << edit / 32 : fuzz_byte());
-    }
-    char *text = (char *)exactly(length);
-    memcpy(text, room, length);
-    *n = length;
-    return text;
+    *n = strlen(right);
+    return fuzz_byte() % 8 == 7 ? fuzz_rest(n) : fuzz_edited(right, n);
 }
 
 /* ---- JSON, read into a tree ---- */

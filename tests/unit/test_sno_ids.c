@@ -62,8 +62,12 @@ TEST(bounds_of_a_time_enclose_its_ids) {
         CHECK_EQ(sno_max_at(sno_time_ms(id) + unit_ms - 1, &high), FLAKE_OK);
         CHECK(sno_compare(low, id) <= 0 && sno_compare(id, high) <= 0);
         CHECK(sno_units(low) == sno_units(id) && sno_units(high) == sno_units(id));
+        CHECK(!sno_tick(low) && !sno_meta(low) && !sno_partition(low) && !sno_sequence(low));
+        CHECK(sno_tick(high) && sno_meta(high) == 0xff && sno_partition(high) == 0xffff && sno_sequence(high) == 0xffff);
     }
     sno_id below, at;
+    CHECK_EQ(sno_min_at(epoch_ms, &at), FLAKE_OK);
+    CHECK(sno_is_zero(at));
     CHECK_EQ(sno_max_at(epoch_ms + unit_ms - 1, &below), FLAKE_OK);
     CHECK_EQ(sno_min_at(epoch_ms + unit_ms, &at), FLAKE_OK);
     CHECK(sno_compare(below, at) < 0);
