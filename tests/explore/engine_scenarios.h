@@ -142,6 +142,7 @@ static void prepare(const scenario *s) {
     memset(&our, 0, sizeof our);
     memset(&the_file, 0, sizeof the_file);
     memset(records, 0, sizeof records);
+    memset(&flake_i_process, 0, sizeof flake_i_process); /* of an earlier scenario's clones nothing is left */
     fork_page = NULL;
     our.gate_word = GATE_OPEN;
     for (unsigned i = 0; i < ENGINES; i++) engines[i] = &our.flake[0].engine; /* until there are more */
