@@ -32,8 +32,8 @@ fuzz-replay: $(FUZZERS:%=$(BUILD)/fuzz/replay_%) ## the fuzzers' corpus, with an
 	  $(BUILD)/fuzz/replay_$$target fuzz/corpus/$$target/* || exit 1; done
 
 HOURS    ?= 1
-CAMPAIGN ?= --node=1
-campaign: $(BUILD)/flags ## HOURS=1 of search for a duplicate (clang), with CAMPAIGN="--layout=... --node=N"
+CAMPAIGN ?= --config="node=1 dir=none"
+campaign: $(BUILD)/flags ## HOURS=1 of search for a duplicate (clang), with CAMPAIGN="--config='twitter node=7 dir=none'"
 	@mkdir -p $(BUILD)/fuzz
 	clang -std=c11 $(WARN) -O2 -fsanitize=fuzzer -DFUZZ_LIBFUZZER -I. -Itests/support fuzz/campaign.c -o $(BUILD)/fuzz/campaign
 	$(BUILD)/fuzz/campaign $(CAMPAIGN) -max_total_time=$$(echo '$(HOURS)' | awk '{ printf "%d", $$1 * 3600 }') \
