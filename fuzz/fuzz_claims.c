@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The parsers of etcd's answers, which come from the network: JSON, base64, keys, horizons. Each is compared with a
- * naive parser. Texts are on the heap in their exact size. Built with -lcurl; nothing is sent.
+ * The parsers of etcd's answers, which come from the network: JSON, base64, horizons. Each is compared with a naive
+ * parser. Texts are on the heap in their exact size. Built with -lcurl; nothing is sent.
  */
 #include "fuzz.h"
 #include "flake_etcd.h"
@@ -147,10 +147,6 @@ static int claims_member(int at, const char *name) {
     return found;
 }
 
-static int claims_first(int at) {
-    return at >= 0 && *claims_nodes[at].at == '[' ? claims_nodes[at].first : claims_none;
-}
-
 /* A string without escapes; its length, or -1. */
 static int claims_plain(int at, char out[1100]) {
     if (at < 0 || *claims_nodes[at].at != '"') return -1;
@@ -250,44 +246,7 @@ static const char *const claims_answers[] = {
     " [ [ [ [ [ [ [ [ [ [ [ [ [ [ [ 1 , false ] ] ] ] ] ] ] ] ] ] ] ] ] ] ] ", "[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]",
     "{\"result\":{" CLAIMS_HEADER ",\"ID\":\"77\",\"TTL\":\"2147483648\"}}",
     "[9223372036854775807,9223372036854775808,\"9223372036854775809\",-0,0.5]"};
-static const char claims_key64[] = "L3AvMTI=", claims_prefix[] = "/p/";
-
-/* The value of claims_key64 in a range; NULL: malformed; "": no such key. */
-static const char *claims_value_of(int range, char value[1100]) {
-    char key[1100];
-    *value = 0;
-    if (claims_member(range, "header") < 0) return NULL;
-    const int kvs = claims_member(range, "kvs");
-    const bool is_list = kvs >= 0 && (*claims_nodes[kvs].at == '[' || *claims_nodes[kvs].at == '{');
-    for (int kv = is_list ? claims_nodes[kvs].first : claims_none; kv >= 0; kv = claims_nodes[kv].next) {
-        const int n = claims_plain(claims_member(kv, "key"), key);
-        if (n < 0) return NULL;
-        if (n != (int)strlen(claims_key64) || memcmp(key, claims_key64, (size_t)n) != 0) continue;
-        const int length = claims_plain(claims_member(kv, "value"), value);
-        const bool fits = length > 0 && length < FLAKE_I_ETCD_VALUE;
-        return fits && !memchr(value, '\'', (size_t)length) ? value : NULL;
-    }
-    return value;
-}
-
-/* The result of a transaction that puts "eA==" if the value was `known`. */
-static flake_status claims_outcome(int txn, const char *known) {
-    char room[1100];
-    const int succeeded = claims_member(txn, "succeeded");
-    if (claims_member(txn, "header") < 0) return FLAKE_IO;
-    if (succeeded >= 0 && *claims_nodes[succeeded].at == 't') return FLAKE_OK;
-    const int first = claims_first(claims_member(txn, "responses"));
-    const int second = first >= 0 ? claims_nodes[first].next : claims_none;
-    const int horizon = claims_member(first, "response_range");
-    const int pool = claims_member(second, "response_range");
-    if (claims_member(horizon, "header") < 0 || claims_member(pool, "header") < 0) return FLAKE_IO;
-    const char *const value = claims_value_of(horizon, room);
-    if (!value) return FLAKE_LEASE_LOST;
-    /* a value with a NUL ends there */
-    if (strcmp(value, "eA==") == 0) return FLAKE_OK;
-    if (strcmp(value, known) != 0) return FLAKE_LEASE_LOST;
-    return claims_member(pool, "kvs") >= 0 ? FLAKE_LEASE_LOST : FLAKE_AGAIN;
-}
+static const char *const claims_members[] = {"header", "kvs", "succeeded", "responses", "result", "error"};
 
 /* The H of "H TOKEN SEQ"; -1: malformed. */
 static int64_t claims_horizon(const uint8_t *bytes, size_t n) {
@@ -305,53 +264,12 @@ static int64_t claims_horizon(const uint8_t *bytes, size_t n) {
     return (int64_t)strtoull(digits, NULL, 10);
 }
 
-/* The number in a key of ours: it must print as the same key. */
-static size_t claims_slot(const char *digits, size_t n, uint64_t first, size_t pool) {
-    for (size_t slot = 0; slot < pool; slot++) {
-        char text[24];
-        const int length = snprintf(text, sizeof text, "%" PRIu64, first + slot);
-        if ((size_t)length == n && !memcmp(text, digits, n)) return slot;
-    }
-    return SIZE_MAX;
-}
-
-static void claims_check_numbers(int root, flake_i_json v, bool horizons) {
-    enum { pool = 100 };
-    static const uint64_t firsts[] = {0, 3, 60, (UINT64_C(1) << 48) - 100};
-    static flake_i_etcd_numbers got, wanted;
-    const int kvs = claims_member(root, "kvs");
-    bool makes_sense = claims_member(root, "header") >= 0 && (kvs < 0 || *claims_nodes[kvs].at == '[');
-    memset(&got, 0, sizeof got);
-    memset(&wanted, 0, sizeof wanted);
-    got.first = wanted.first = firsts[fuzz_byte() % 4];
-    for (int kv = makes_sense ? claims_first(kvs) : claims_none; kv >= 0 && makes_sense; kv = claims_nodes[kv].next) {
-        char text[1100];
-        uint8_t key[1100];
-        int length = claims_plain(claims_member(kv, "key"), text);
-        makes_sense = claims_member(kv, "key") >= 0;
-        if (!makes_sense) break;
-        if (length < 0) continue;
-        size_t n = claims_from_64(text, (size_t)length, key);
-        const size_t skip = strlen(claims_prefix);
-        if (n == SIZE_MAX || n > FLAKE_I_ETCD_KEY || n < skip || memcmp(key, claims_prefix, skip) != 0) continue;
-        const size_t slot = claims_slot((const char *)key + skip, n - skip, wanted.first, pool);
-        if (slot == SIZE_MAX) continue;
-        wanted.taken[slot] = wanted.taken[slot] || !horizons;
-        if (!horizons) continue;
-        length = claims_plain(claims_member(kv, "value"), text);
-        n = length < 0 ? SIZE_MAX : claims_from_64(text, (size_t)length, key);
-        const int64_t horizon_ns = n >= FLAKE_I_ETCD_VALUE ? -1 : claims_horizon(key, n);
-        wanted.horizon_ns[slot] = horizon_ns < 0 ? INT64_MAX : horizon_ns;
-    }
-    fuzz_same("flake_i_etcd_note_numbers",
-              flake_i_etcd_note_numbers(v, claims_prefix, pool, horizons, &got), makes_sense);
-    fuzz_true("numbers", !memcmp(&got, &wanted, sizeof got));
-}
+static flake_i_etcd_numbers claims_noted;
 
 static void claims_check_answer(void) {
     const size_t answers = sizeof claims_answers / sizeof *claims_answers;
     size_t n;
-    char *text = claims_text(claims_answers[fuzz_byte() % answers], &n), room[1100];
+    char *text = claims_text(claims_answers[fuzz_byte() % answers], &n);
     const int root = claims_tree(text, n);
     const flake_i_json v = flake_i_json_text(text, n);
     fuzz_same("one value", v.at != NULL, root >= 0);
@@ -376,16 +294,15 @@ static void claims_check_answer(void) {
     }
     fuzz_same("values left", child, claims_none);
 
-    claims_check_numbers(root, v, false);
-    claims_check_numbers(root, v, true);
-    char got[FLAKE_I_ETCD_VALUE];
-    const char *const wanted = claims_value_of(root, room);
-    fuzz_same("flake_i_etcd_value_of", flake_i_etcd_value_of(v, claims_key64, got), wanted != NULL);
-    if (wanted) fuzz_true("value", !strcmp(got, wanted));
-    fuzz_same("flake_i_etcd_outcome_in", flake_i_etcd_outcome_in(v, claims_key64, "", "eA=="),
-              claims_outcome(root, ""));
-    fuzz_same("flake_i_etcd_outcome_in", flake_i_etcd_outcome_in(v, claims_key64, "eQ==", "eA=="),
-              claims_outcome(root, "eQ=="));
+    for (size_t i = 0; i < sizeof claims_members / sizeof *claims_members; i++) {
+        const int member = claims_member(root, claims_members[i]);
+        const char *const at = flake_i_json_get(v, claims_members[i]).at;
+        fuzz_true("flake_i_json_get", at == (member < 0 ? NULL : claims_nodes[member].at));
+    }
+    /* Tests in tests/etcd say what these return. */
+    for (int horizons = 0; horizons < 2; horizons++)
+        (void)flake_i_etcd_note_numbers(v, "/p/", 100, horizons, &claims_noted);
+    (void)flake_i_etcd_outcome_in(v, "L3AvMTI=", "eQ==", "eA==");
     free(text);
 }
 

@@ -131,8 +131,11 @@ TEST(numbers_of_keys_are_read_strictly) {
                 {"281474976710656", 281474976708608, 2048, SIZE_MAX},
                 {"9223372036854775807", 1, 2048, SIZE_MAX},
                 {"18446744073709551615", 1, 2048, SIZE_MAX}};
+    static flake_i_etcd_numbers n;
+    char others[200]; /* of another cluster */
+    (void)snprintf(others, sizeof others, "{" HEADER ",\"kvs\":[{\"key\":\"%s\"}]}", base64_of("pool/1:7"));
+    CHECK(flake_i_etcd_note_numbers(json(others), "pool/0:", 256, false, &n) && !n.taken[7]);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        static flake_i_etcd_numbers n;
         char key[64], text[300];
         memset(&n, 0, sizeof n);
         n.first = keys[i].first;
