@@ -43,7 +43,7 @@ static const char *const event_names[] = {
     "retagged", "dropped", "written", "ended", "lost",  "far",    "unextended", "met"};
 static unsigned events; /* of all executions of a scenario */
 
-typedef enum tested { FLAKE, SNO, RING, TWO_WORDS, DEFAULT, RELATIVES } tested;
+typedef enum tested { FLAKE, SNO, TWO_WORDS, DEFAULT, RELATIVES } tested;
 
 typedef struct scenario {
     const char *name, *shows;
@@ -55,7 +55,7 @@ typedef struct scenario {
      * l next from lanes   L try   Q next_n of 3   q try_n of 3
      * k close the generator   e extend its claim
      * x close the gate, by its word   b clone
-     * u push a note of its own   p pop a note   w the generator of two words
+     * p pop a note   w the generator of two words
      * d sno_generate   P take a partition, as a process of a family */
     const char *calls[FIBERS];
     int clock[7];   /* ms: the start, then each step, then 0 */
@@ -78,7 +78,7 @@ typedef struct scenario {
     int bound;                  /* preemptions; 0: any number */
     bool full;                  /* a unit of 2^20 fills the count, and carries into time */
     bool starts;                /* the engine starts in the next unit, and a predecessor has used this one */
-    bool fail_on_backwards, coarse, stuck, early, fine;
+    bool fail_on_backwards, coarse, stuck, early;
     bool cuts;          /* some executions are cut */
     bool every;         /* again without pruning, with equal results */
     const char *caught; /* it must fail, with this in the message */

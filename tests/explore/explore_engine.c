@@ -36,7 +36,7 @@ static const char *name_of_scenario(unsigned i) { return i < SCENARIOS ? scenari
 static setup setup_of(unsigned i) {
     const scenario *const s = &scenarios[i];
     prepare(s);
-    setup e = setup_for(s->calls, s->shards || s->lanes || calls_any('u'));
+    setup e = setup_for(s->calls, s->shards || s->lanes);
     if (s->bound) e.bound = s->bound;
     return e;
 }
