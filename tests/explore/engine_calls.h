@@ -241,26 +241,20 @@ static void call_stats(void) {
 static void check_note(uint64_t position, const flake_overflow *note) {
     const flake_i_engine *e = engines[0];
     const uint64_t due = position < seen.pushes ? seen.pushed[position] : NO_NOTE;
-    if (due == NO_NOTE) {
-        fail("a note is popped that was not pushed, or twice");
-    } else {
-        bool right = due & 1;
-        if (unit_of(note->now_ns) * 2 + !note->waiting != due) fail("a note is not what its writer was elected for");
-        for (unsigned k = 0; k < seen.n_past; k++) /* the queue had this length at some time */
-            right |= point_of(seen.past[k].word).at ==
-                     (larger(unit_of(note->now_ns) + e->ahead, first_unit()) + 1) * e->unit_capacity + note->waiting;
-        if (!right) fail("a note counts %" PRIu32 " callers", note->waiting);
-    }
+    bool right = due & 1;
+    if (due == NO_NOTE) fail("a note is popped that was not pushed, or twice");
+    if (unit_of(note->now_ns) * 2 + !note->waiting != due) fail("a note is not what its writer was elected for");
+    for (unsigned k = 0; k < seen.n_past; k++) /* the queue had this length at some time */
+        right |= point_of(seen.past[k].word).at ==
+                 (larger(unit_of(note->now_ns) + e->ahead, first_unit()) + 1) * e->unit_capacity + note->waiting;
+    if (!right) fail("a note counts %" PRIu32 " callers", note->waiting);
     if (position < NOTES) seen.pushed[position] = NO_NOTE;
 }
 
 static void call_pop(unsigned me) {
     flake_overflow note;
     memset(&note, 0, sizeof note);
-    if (!flake_ring_pop(&our.ring, &note)) {
-        events |= REFUSED;
-        return;
-    }
+    if (!flake_ring_pop(&our.ring, &note)) return;
     learn((uint64_t)note.now_ns);
     learn((uint64_t)note.waiting << 32 | note.elapsed_ms);
     check_note(seen.thread[me].popped, &note);

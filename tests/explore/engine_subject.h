@@ -11,36 +11,35 @@
 /* ---- events that a scenario can reach ---- */
 enum {
     SLEPT = 1 << 0,
-    QUEUED = 1 << 1,   /* drew a ticket in a future unit */
-    REBASED = 1 << 2,  /* a queue was carried into a later unit */
-    LATE = 1 << 3,     /* a fetch_add took a ticket after the unit's last */
-    MOVED = 1 << 4,    /* a fetch_add took a ticket in a unit or timeline other than the one read */
-    OUTRUN = 1 << 5,   /* a CAS on the word failed */
-    BATCHED = 1 << 6,  /* several tickets with one move */
-    RETURNED = 1 << 7, /* a ticket was returned */
-    UNUSED = 1 << 8,   /* a ticket was left unused */
+    QUEUED = 1 << 1,      /* drew a ticket in a future unit */
+    REBASED = 1 << 2,     /* a queue was carried into a later unit */
+    LATE = 1 << 3,        /* a fetch_add took a ticket after the unit's last */
+    MOVED = 1 << 4,       /* a fetch_add took a ticket in a unit or timeline other than the one read */
+    OUTRUN = 1 << 5,      /* a CAS on the word failed */
+    BATCHED = 1 << 6,     /* several tickets with one move */
+    RETURNED = 1 << 7,    /* a ticket was returned */
+    UNUSED = 1 << 8,      /* a ticket was left unused */
     AGAIN = 1 << 9,
-    BACK = 1 << 10,    /* CLOCK_BACK */
-    TOGGLED = 1 << 11, /* the timeline */
-    LEAPT = 1 << 12,   /* the word's time went past the clock */
+    BACK = 1 << 10,       /* CLOCK_BACK */
+    TOGGLED = 1 << 11,    /* the timeline */
+    LEAPT = 1 << 12,      /* the word's time went past the clock */
     NOTED = 1 << 13,
     CLOSED = 1 << 14,     /* a note that the overflow is over */
     OWED = 1 << 15,       /* the same, but the ring was full */
-    REFUSED = 1 << 16,    /* ring full or empty */
-    SHUT = 1 << 17,       /* the gate refused */
-    RETAGGED = 1 << 18,   /* sno_generate changed over to another partition */
-    DROPPED = 1 << 19,    /* and a ticket drawn before that is discarded */
-    WRITTEN = 1 << 20,    /* a horizon, by a draw or a timer */
-    ENDED = 1 << 21,      /* the generator was closed: CLOSED */
-    LOST = 1 << 22,       /* asleep while the engine was closed */
-    FAR = 1 << 23,        /* a given time was too far ahead */
-    UNEXTENDED = 1 << 24, /* the timer was late */
-    MET = 1 << 25         /* a start is a partition that a relative has taken */
+    SHUT = 1 << 16,       /* the gate refused */
+    RETAGGED = 1 << 17,   /* sno_generate changed over to another partition */
+    DROPPED = 1 << 18,    /* and a ticket drawn before that is discarded */
+    WRITTEN = 1 << 19,    /* a horizon, by a draw or a timer */
+    ENDED = 1 << 20,      /* the generator was closed: CLOSED */
+    LOST = 1 << 21,       /* asleep while the engine was closed */
+    FAR = 1 << 22,        /* a given time was too far ahead */
+    UNEXTENDED = 1 << 23, /* the timer was late */
+    MET = 1 << 24         /* a start is a partition that a relative has taken */
 };
 static const char *const event_names[] = {
-    "slept",    "queued",  "rebased", "late",  "moved", "outrun", "batched",    "returned", "unused",
-    "again",    "back",    "toggled", "leapt", "noted", "closed", "owed",       "refused",  "shut",
-    "retagged", "dropped", "written", "ended", "lost",  "far",    "unextended", "met"};
+    "slept", "queued", "rebased", "late", "moved", "outrun", "batched", "returned", "unused", "again", "back",
+    "toggled", "leapt", "noted", "closed", "owed", "shut", "retagged", "dropped", "written", "ended", "lost", "far",
+    "unextended", "met"};
 static unsigned events; /* of all executions of a scenario */
 
 typedef enum tested { FLAKE, SNO, TWO_WORDS, DEFAULT, RELATIVES } tested;
