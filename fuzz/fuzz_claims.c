@@ -147,27 +147,16 @@ static int claims_member(int at, const char *name) {
     return found;
 }
 
-/* A string without escapes; its length, or -1. */
-static int claims_plain(int at, char out[1100]) {
-    if (at < 0 || *claims_nodes[at].at != '"') return -1;
-    const int n = (int)(claims_nodes[at].end - claims_nodes[at].at) - 2;
-    for (int i = 0; i < n; i++)
-        if ((out[i] = claims_nodes[at].at[1 + i]) == '\\') return -1;
-    out[n] = 0;
-    return n;
-}
-
 /* Of at most 63 bits, quoted or not; -1: none. */
 static int64_t claims_whole(int at) {
-    char digits[1100];
+    char digits[20] = "";
     if (at < 0) return -1;
-    int n = claims_plain(at, digits);
-    if (n < 0) {
-        n = (int)(claims_nodes[at].end - claims_nodes[at].at);
-        memcpy(digits, claims_nodes[at].at, (size_t)n);
-        digits[n] = 0;
-    }
-    if (n < 1 || n > 19 || (int)strspn(digits, "0123456789") < n || (n > 1 && *digits == '0') ||
+    const claims_node *const node = &claims_nodes[at];
+    const bool is_quoted = *node->at == '"';
+    const size_t n = (size_t)(node->end - node->at) - 2 * is_quoted;
+    if (n < 1 || n > 19) return -1;
+    memcpy(digits, node->at + is_quoted, n);
+    if (strspn(digits, "0123456789") < n || (n > 1 && *digits == '0') ||
         (n == 19 && strcmp(digits, "9223372036854775807") > 0))
         return -1;
     return (int64_t)strtoull(digits, NULL, 10);
