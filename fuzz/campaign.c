@@ -19,24 +19,13 @@
 
 /* ---- configuration ---- */
 
-static const char campaign_help[] =
-    "campaign [--OPTION=VALUE]... [libFuzzer's options]\n"
-    "  --header=flake|sno        (flake)\n"
-    "  --config=WORDS            a generator's configuration as in a file, such as\n"
-    "                            \"twitter node=7 dir=none seq_max=63\"; of sno.h node, seq_min,\n"
-    "                            seq_max and max_wait_ms, whose wait has no limit unless the\n"
-    "                            clock may stand still (default; sno.h chooses the partition)\n"
-    "  --clock=forward|stuck|back|wild   what the clock may do: move forward; also stand still;\n"
-    "                            also go backwards; anything, also jump by years and leave the\n"
-    "                            layout's time (back)\n";
-
 static const char *campaign_header = "flake", *campaign_clock = "back", *campaign_words = "";
 static flake_fixed campaign_flake;
 static sno_fixed campaign_sno;
 static bool campaign_is_sno;
 
 FUZZ_NORETURN static void campaign_usage(const char *what, const char *value) {
-    (void)fprintf(stderr, "campaign: %s %s (--help lists the options)\n", what, value);
+    (void)fprintf(stderr, "campaign: %s %s\n", what, value);
     exit(2);
 }
 
@@ -44,15 +33,11 @@ FUZZ_NORETURN static void campaign_usage(const char *what, const char *value) {
 static void campaign_read(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         const char *const name = argv[i];
-        if (!strcmp(name, "--help")) {
-            printf("%s", campaign_help);
-            exit(0);
-        }
         if (strncmp(name, "--", 2) != 0) continue;
         if (!strncmp(name, "--header=", 9)) campaign_header = name + 9;
         else if (!strncmp(name, "--config=", 9)) campaign_words = name + 9;
         else if (!strncmp(name, "--clock=", 8)) campaign_clock = name + 8;
-        else campaign_usage("no such option:", name);
+        else campaign_usage("--header=flake|sno, --config=WORDS, --clock=forward|stuck|back|wild, not", name);
     }
 #ifdef CAMPAIGN_LAYOUT
     static char words[4096]; /* a layout with as many nodes, so that the text needs one, or none */
@@ -70,7 +55,7 @@ static unsigned campaign_may(void) {
     if (!strcmp(campaign_clock, "back")) return FUZZ_BACK | FUZZ_JUMP;
     if (!strcmp(campaign_clock, "wild"))
         return FUZZ_BACK | FUZZ_STICK | FUZZ_SHORT | FUZZ_OUTSIDE | FUZZ_JUMP | FUZZ_FAR;
-    campaign_usage("no such clock:", campaign_clock);
+    campaign_usage("--clock=forward|stuck|back|wild, not", campaign_clock);
 }
 
 static void campaign_configure_sno(const flake_config *config, const sno_snapshot *pool) {
@@ -108,7 +93,7 @@ static void campaign_configure(void) {
     sno_snapshot pool;
     flake_why why;
     campaign_is_sno = !strcmp(campaign_header, "sno");
-    if (!campaign_is_sno && strcmp(campaign_header, "flake") != 0) campaign_usage("no such header:", campaign_header);
+    if (!campaign_is_sno && strcmp(campaign_header, "flake") != 0) campaign_usage("--header=flake|sno, not", campaign_header);
     if ((campaign_is_sno ? sno_config_parse(campaign_words, &config, &pool, &why)
                          : flake_config_parse(campaign_words, &config, &why)) != FLAKE_OK)
         campaign_usage(campaign_is_sno ? "sno.h rejects this:" : "flake.h rejects this:", why.text);

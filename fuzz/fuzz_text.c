@@ -74,32 +74,19 @@ static void text_check_parsed(const char *text, size_t length, const text_kind *
               (int64_t)(k->form < 0 ? flake128_text_width(k->base) : flake_text_width((flake_encoding)k->form)), 0);
 }
 
-static void text_check_parse_64(void) {
-    const unsigned choice = fuzz_byte(), form = choice % 16 < 8 ? choice % 8 : choice % 13;
-    text_kind k = {0, 0, NULL, (int)form};
-    size_t length;
-    char *text, right[FLAKE_TEXT_SIZE];
-    if (form < text_forms) k = text_kind_of(form);
-    if (choice & 16) {
-        const uint64_t any = fuzz_bytes(8);
-        length = format_kind(widen(any), &k, choice & 32, right, sizeof right);
-        text = fuzz_edited(right, &length);
-    } else text = fuzz_rest(&length);
-    text_check_parsed(text, length, &k, form < text_forms);
-    free(text);
-}
-
-static void text_check_parse_128(void) {
-    const unsigned choice = fuzz_byte(), base = fuzz_byte() % 70;
-    const bool known = base >= 2 && base <= 62;
-    text_kind k = {base, 0, NULL, -1};
+static void text_check_parse(bool is_wide) {
+    const unsigned choice = fuzz_byte(), base = is_wide ? fuzz_byte() % 70 : 0;
+    const unsigned form = choice % 16 < 8 ? choice % 8 : choice % 13;
+    const bool known = is_wide ? base >= 2 && base <= 62 : form < text_forms;
+    text_kind k = {base, 0, NULL, is_wide ? -1 : (int)form};
     size_t length;
     char *text, right[FLAKE128_TEXT_SIZE];
-    if (known) k = text_kind_of(text_forms + base - 2);
-    if (choice & 1) {
-        flake128 any;
-        for (size_t i = 0; i < sizeof any.bytes; i++) any.bytes[i] = choice & 2 ? fuzz_byte() : 0xff;
-        length = flake128_format(&any, base, right, sizeof right);
+    if (known) k = text_kind_of(is_wide ? text_forms + base - 2 : form);
+    if (choice & (is_wide ? 1 : 16)) {
+        flake128 any = {{0}};
+        for (size_t i = is_wide ? 0 : 8; i < sizeof any.bytes; i++)
+            any.bytes[i] = !is_wide || choice & 2 ? fuzz_byte() : 0xff;
+        length = format_kind(any, &k, choice & 32, right, sizeof right);
         text = fuzz_edited(right, &length);
     } else text = fuzz_rest(&length);
     text_check_parsed(text, length, &k, known);
@@ -267,9 +254,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     case 0: text_check_64(); break;
     case 1: text_check_128(); break;
     case 2:
-    case 5: text_check_parse_64(); break;
+    case 5: text_check_parse(false); break;
     case 3:
-    case 6: text_check_parse_128(); break;
+    case 6: text_check_parse(true); break;
     case 4: text_check_fields(); break;
     default: text_check_fields_128(); break;
     }

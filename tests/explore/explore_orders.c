@@ -153,6 +153,14 @@ static void saw(unsigned i, const orders_message *m) {
              kept.thread[me].of[n].used[other]);
 }
 
+/* A value different from all before. */
+static void keep_once(uint64_t is, const char *what) {
+    for (unsigned i = 0; i < kept.n; i++)
+        if (kept.drawn[i] == is) fail("%s twice", what);
+    if (kept.n == MOST_DRAWN) fail("the table of IDs is too small");
+    kept.drawn[kept.n++] = is;
+}
+
 static void hand_out(const flake_i_ticket *ticket, uint64_t first) {
     for (uint64_t k = 0; k < ticket->n; k++) {
         const uint64_t at = ticket->index - first + k; /* a run of tickets may continue into later units */
@@ -162,11 +170,7 @@ static void hand_out(const flake_i_ticket *ticket, uint64_t first) {
         say("got    %" PRIu64 "%c+%" PRIu64, id >> 24, "AB"[ticket->tick], id & 0xffff);
         if (id >> 24 <= used)
             fail("%" PRIu64 "%c+%" PRIu64 " may have been issued before", id >> 24, "AB"[ticket->tick], id & 0xffff);
-        for (unsigned i = 0; i < kept.n; i++)
-            if (kept.drawn[i] == id)
-                fail("%" PRIu64 "%c+%" PRIu64 " is issued twice", id >> 24, "AB"[ticket->tick], id & 0xffff);
-        if (kept.n == MOST_DRAWN) fail("the table of IDs is too small");
-        kept.drawn[kept.n++] = id;
+        keep_once(id, "a ticket is issued");
     }
 }
 
@@ -311,14 +315,6 @@ static void call_ring(char letter) {
     if (letter != 'p' || !flake_ring_pop(&ring, &note)) return;
     if (kept.popped >> note.waiting & 1) fail("a note is popped twice");
     kept.popped |= 1u << note.waiting;
-}
-
-/* A value different from all before. */
-static void keep_once(uint64_t is, const char *what) {
-    for (unsigned i = 0; i < kept.n; i++)
-        if (kept.drawn[i] == is) fail("%s twice", what);
-    if (kept.n == MOST_DRAWN) fail("the table of IDs is too small");
-    kept.drawn[kept.n++] = is;
 }
 
 static void generate(void) {
