@@ -43,8 +43,8 @@ static void campaign_read(int argc, char **argv) {
     static char words[4096]; /* a layout with as many nodes, so that the text needs one, or none */
     const flake_layout l = CAMPAIGN_LAYOUT;
     if (l.format) (void)snprintf(words, sizeof words, "%s %s", l.node_bits ? "uuid8" : "uuid7", campaign_words);
-    else
-        (void)snprintf(words, sizeof words, "layout=%u-%u-%u %s", l.time_bits, l.node_bits, l.seq_bits, campaign_words);
+    else (void)snprintf(words, sizeof words, "layout=%u-%u-%u %s", l.time_bits, l.node_bits, l.seq_bits,
+                        campaign_words);
     campaign_words = words;
 #endif
 }
@@ -104,8 +104,6 @@ static void campaign_configure(void) {
     if (campaign_is_sno) campaign_configure_sno(&config, &pool);
     else campaign_configure_flake(&config);
 }
-
-FUZZ_C int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     if (campaign_is_sno) sno_play(bytes, size, &campaign_sno);

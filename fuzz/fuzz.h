@@ -3,11 +3,7 @@
  * Shared by the fuzz targets and the campaign: bytes as decisions, the scripted clock, the set of all IDs of
  * one input, and the report of a failure.
  *
- * A target defines one function,
- *
- *     int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
- *
- * and includes driver.h at its end, to run without libFuzzer as well.
+ * A target defines LLVMFuzzerTestOneInput, and includes driver.h at its end, to run without libFuzzer as well.
  */
 #ifndef FUZZ_H
 #define FUZZ_H
@@ -22,11 +18,12 @@
 
 #ifdef __cplusplus
 #define FUZZ_NORETURN [[noreturn]]
-#define FUZZ_C        extern "C" /* what libFuzzer and the compiler call */
+#define FUZZ_C        extern "C" /* what libFuzzer calls */
 #else
 #define FUZZ_NORETURN _Noreturn
 #define FUZZ_C
 #endif
+FUZZ_C int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 /* ---- failures ---- */
 

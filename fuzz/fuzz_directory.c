@@ -169,8 +169,6 @@ static int disk_has_dir(void) {
 #include "sno.h"
 #include "../tests/support/sno_key.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
 /* ---- records ---- */
 
 static uint64_t record_number(const uint8_t *in) {

@@ -9,8 +9,6 @@
 #include "../tests/support/slow_text.h"
 #include "layout.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
 /* ---- texts ---- */
 
 static char *text_room(size_t n) {

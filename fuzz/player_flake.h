@@ -386,16 +386,14 @@ static void flake_widen(const uint64_t *ids, size_t n) {
 
 static flake_status flake_draw(player_actor *a, player_call call, int64_t unix_ms, size_t n, size_t *given) {
     static uint64_t ids[fuzz_most_places + 1];
-    const bool is_batch = call == PLAYER_NEXT_N || call == PLAYER_TRY_N;
     flake_gen *const g = a->gen;
-    flake_status status;
     if (!flake_is_wide()) {
         memset(ids, 0x5e, (n + 1) * sizeof *ids);
-        status = PLAYER_DRAW(flake, ids, g);
+        const flake_status status = PLAYER_DRAW(flake, ids, g);
         flake_widen(ids, n + 1);
         return status;
     }
-    if (!is_batch) {
+    if (call != PLAYER_NEXT_N && call != PLAYER_TRY_N) {
         fuzz_same("a call of 64 bits", flake_try(g, ids), FLAKE_INVALID);
         fuzz_same_u64("its ID", ids[0], 0);
     }

@@ -884,13 +884,8 @@ static bool passes(unsigned i, const setup *given) {
     const bool well = !r.failed && came_up == s->seldom && (s->samples || (r.finished && r.ends));
     memcpy(reached[i], orders_reached, sizeof reached[i]);
     size_of[i] = r.executions;
-    print_result(!well ? "FAIL" : s->samples ? "some" : "ok", s->name, &r, begun);
+    print_outcome(!well ? "FAIL" : s->samples ? "some" : "ok", s->name, given, &r, begun);
     if (!well) printf("     %s%s\n", s->shows, r.failed ? "" : ": the expected result never occurred");
-    if (r.failed) {
-        simplify(given, &r);
-        printf("     %s\n     --replay %s %s\n", r.message, r.choices, s->name);
-    }
-    (void)fflush(stdout);
     return well && ((!s->every && s->of != LITMUS) || prunes_rightly(given, &r));
 }
 

@@ -450,6 +450,14 @@ static void print_result(const char *verdict, const char *name, const result *r,
            (double)(clock() - begun) / CLOCKS_PER_SEC);
 }
 
+/* Likewise; and of a failure the choices with as few preemptions as possible. */
+static void print_outcome(const char *verdict, const char *name, const setup *s, result *r, clock_t begun) {
+    print_result(verdict, name, r, begun);
+    if (!r->failed) return;
+    simplify(s, r);
+    printf("     %s\n     --replay %s %s\n", r->message, r->choices, name);
+}
+
 /* `also` is called after all scenarios; NULL: nothing. */
 static int explorer_main(int argc, char **argv, void (*also)(void)) {
     const bool replays = argc == 4 && !strcmp(argv[1], "--replay");

@@ -121,10 +121,6 @@ static inline void model_sleep(int64_t ns) {
 #endif
     (void)atomic_fetch_add_explicit(&model_unit, (ns + UNIT_NS - 1) / UNIT_NS, memory_order_relaxed);
 }
-static inline void model_go_on(void) {
-    (void)atomic_fetch_add_explicit(&model_unit, 1, memory_order_relaxed);
-    model_stall();
-}
 static inline void model_clock(int64_t unit) {
     atomic_store_explicit(&model_unit, unit, memory_order_relaxed);
     model_stall();
