@@ -106,7 +106,8 @@ enum { fuzz_longest_text = 1024 };
 
 /* The rest of the input. */
 static inline char *fuzz_rest(size_t *n) {
-    *n = fuzz_left() < fuzz_longest_text ? fuzz_left() : fuzz_longest_text;
+    *n = fuzz_left();
+    if (*n > fuzz_longest_text) *n = fuzz_longest_text;
     char *const text = (char *)exactly(*n);
     if (*n) memcpy(text, fuzz_at, *n);
     fuzz_at += *n;
