@@ -19,9 +19,12 @@ static inline void driver_replay(FILE *in) {
 #ifndef FUZZ_LIBFUZZER
 int main(int argc, char **argv) {
     fuzz_traced = getenv("FUZZ_TRACE") != NULL;
-    fuzz_hint = "FUZZ_TRACE=1 tells each call";
+#ifdef FUZZ_INITIALIZE
+    (void)LLVMFuzzerInitialize(&argc, &argv);
+#endif
     if (argc < 2) driver_replay(stdin);
     for (int i = 1; i < argc; i++) {
+        if (!strncmp(argv[i], "--", 2)) continue; /* the campaign's */
         FILE *in = fopen(argv[i], "rb");
         if (!in) {
             perror(argv[i]);

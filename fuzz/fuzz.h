@@ -3,11 +3,7 @@
  * Shared by the fuzz targets and the campaign: bytes as decisions, the scripted clock, the set of all IDs of
  * one input, and the report of a failure.
  *
- * A target defines one function,
- *
- *     int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
- *
- * and includes driver.h at its end, to run without libFuzzer as well.
+ * A target defines LLVMFuzzerTestOneInput, and includes driver.h at its end, to run without libFuzzer as well.
  */
 #ifndef FUZZ_H
 #define FUZZ_H
@@ -22,11 +18,12 @@
 
 #ifdef __cplusplus
 #define FUZZ_NORETURN [[noreturn]]
-#define FUZZ_C        extern "C" /* what libFuzzer and the compiler call */
+#define FUZZ_C        extern "C" /* what libFuzzer calls */
 #else
 #define FUZZ_NORETURN _Noreturn
 #define FUZZ_C
 #endif
+FUZZ_C int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 /* ---- failures ---- */
 
@@ -34,8 +31,6 @@ static const uint8_t *fuzz_input; /* the current one */
 static size_t fuzz_input_size;
 static uint64_t fuzz_inputs, fuzz_ids; /* counts */
 static bool fuzz_traced;               /* prints each call */
-/* How to replay, printed before a failure exits; NULL under libFuzzer: a failure aborts. */
-static const char *fuzz_hint;
 static const char *fuzz_call = "begin";
 static unsigned fuzz_step;
 
@@ -52,9 +47,7 @@ FUZZ_NORETURN static void fuzz_fail(const char *what, int64_t got, int64_t wante
     (void)fprintf(stderr, "\nFAIL %s\ninput ", failure);
     for (size_t i = 0; i < fuzz_input_size; i++) (void)fprintf(stderr, "%02x", fuzz_input[i]);
     (void)fprintf(stderr, "\n");
-    if (!fuzz_hint) abort();
-    (void)fprintf(stderr, "%s\n", fuzz_hint);
-    exit(1);
+    abort();
 }
 
 static inline void fuzz_same(const char *what, int64_t got, int64_t wanted) {
@@ -105,6 +98,48 @@ static inline uint64_t fuzz_number(void) {
     if (form < 192) return ((uint64_t)1 << form % 64) + fuzz_below(3) - 1;
     if (form < 200) return (uint64_t)INT64_MAX + fuzz_below(4) - 2;
     return fuzz_bytes(1 + form % 8);
+}
+
+/* ---- texts: on the heap in their exact size ---- */
+
+enum { fuzz_longest_text = 1024 };
+
+/* The rest of the input. */
+static inline char *fuzz_rest(size_t *n) {
+    *n = fuzz_left();
+    if (*n > fuzz_longest_text) *n = fuzz_longest_text;
+    char *const text = (char *)exactly(*n);
+    if (*n) memcpy(text, fuzz_at, *n);
+    fuzz_at += *n;
+    return text;
+}
+
+/* A text with some edits; *n: its length, and that of the result. */
+static inline char *fuzz_edited(const char *right, size_t *n) {
+    char room[fuzz_longest_text];
+    memcpy(room, right, *n);
+    for (unsigned edits = fuzz_byte() % 8; edits; edits--) {
+        const uint8_t edit = fuzz_byte();
+        char *const at = room + (size_t)fuzz_below(*n + 1);
+        const size_t left = *n - (size_t)(at - room), some = edit & 4 ? 1 + edit / 8u : 1;
+        const size_t few = some < left ? some : left;
+        if (edit % 4 == 0 && *n < sizeof room) {
+            memmove(at + 1, at, left);
+            *at = edit & 4 ? '0' : (char)fuzz_byte();
+            ++*n;
+        } else if (edit % 4 == 1) {
+            memmove(at, at + few, left - few);
+            *n -= few;
+        } else if (edit % 4 == 2 && *n + few <= sizeof room) { /* repeated */
+            memmove(at + few, at, left);
+            *n += few;
+        } else if (left && edit & 4) { /* its neighbour, or one bit of it */
+            *at = (char)(edit & 8 ? *at + (edit & 16 ? 1 : -1) : *at ^ 1 << edit / 32);
+        } else if (left) *at = (char)fuzz_byte();
+    }
+    char *const text = (char *)exactly(*n);
+    if (*n) memcpy(text, room, *n);
+    return text;
 }
 
 /* ---- clock ----

@@ -32,10 +32,9 @@ fuzz-replay: $(FUZZERS:%=$(BUILD)/fuzz/replay_%) ## the fuzzers' corpus, with an
 	  $(BUILD)/fuzz/replay_$$target fuzz/corpus/$$target/* || exit 1; done
 
 HOURS    ?= 1
-CAMPAIGN ?= --node 1
-# If the compiler counts coverage, inputs that reach new code are kept.
-COVERAGE = -fsanitize-coverage=$(if $(findstring clang,$(shell $(CC) --version)),inline-8bit-counters,trace-pc)
-campaign: fuzz/campaign.c $(wildcard fuzz/*.h) $(HEADERS) $(BUILD)/flags ## HOURS=1 of search for a duplicate, with CAMPAIGN="--layout ... --node N"
+CAMPAIGN ?= --config="node=1 dir=none"
+campaign: $(BUILD)/flags ## HOURS=1 of search for a duplicate (clang), with CAMPAIGN="--config='twitter node=7 dir=none'"
 	@mkdir -p $(BUILD)/fuzz
-	$(CC) $(FLAGS) $(COVERAGE) -I. -Itests/support fuzz/campaign.c -o $(BUILD)/fuzz/campaign $(LDLIBS)
-	$(BUILD)/fuzz/campaign --hours $(HOURS) $(CAMPAIGN)
+	clang -std=c11 $(WARN) -O2 -fsanitize=fuzzer -DFUZZ_LIBFUZZER -I. -Itests/support fuzz/campaign.c -o $(BUILD)/fuzz/campaign
+	$(BUILD)/fuzz/campaign $(CAMPAIGN) -max_total_time=$$(echo '$(HOURS)' | awk '{ printf "%d", $$1 * 3600 }') \
+	  -artifact_prefix=$(BUILD)/fuzz/campaign-

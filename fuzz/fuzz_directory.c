@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * The file of a number in a directory. The format: arbitrary bytes parse as in a simple parser, a record is written
- * back unchanged, each change of one byte is detected, and the result is that of a few simple comparisons. And whole
- * runs, one after the other, with a disk in memory: generators and shards of both headers draw, the clock moves
- * arbitrarily, writes fail, another file replaces the number's, a clone takes it again, another process takes shared
- * memory over, and runs end by close, crash or a power cut that keeps any part of the unsynced data. No run uses a
- * time that an earlier one may have used.
+ * The file of a number in a directory: whole runs, one after the other, with a disk in memory. Generators and shards
+ * of both headers draw, the clock moves arbitrarily, writes fail, another file replaces the number's, a clone takes it
+ * again, another process takes shared memory over, and runs end by close, crash or a power cut that keeps any part of
+ * the unsynced data. No run uses a time that an earlier one may have used. Between two runs bytes of the file change,
+ * and init must say what a simple reader of the format and a few comparisons say.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -170,8 +169,6 @@ static int disk_has_dir(void) {
 #include "sno.h"
 #include "../tests/support/sno_key.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
 /* ---- records ---- */
 
 static uint64_t record_number(const uint8_t *in) {
@@ -189,9 +186,8 @@ static uint64_t record_checksum(const uint8_t *in) {
 /* A simple parser of the format. */
 typedef struct plain {
     flake_status status;
-    uint64_t number;
+    uint64_t number, node;
     int64_t horizon_ns, written_ns;
-    size_t at;
 } plain;
 
 static plain record_read_plainly(const uint8_t *in) {
@@ -200,6 +196,7 @@ static plain record_read_plainly(const uint8_t *in) {
     p.number = record_number(in);
     p.horizon_ns = (int64_t)record_number(in + 8);
     p.written_ns = (int64_t)record_number(in + 16);
+    p.node = record_number(in + 72);
     p.status = FLAKE_OK;
     if (p.horizon_ns < p.written_ns || !p.number) p.status = FLAKE_CORRUPT;
     if (in[40] != 'n') p.status = FLAKE_MISMATCH; /* not of a number: of 0.3's states by path */
@@ -223,121 +220,21 @@ static plain file_read_plainly(const uint8_t *in, size_t n) {
         if (found.status != FLAKE_OK) continue;
         if (p.status == FLAKE_OK && p.number > found.number) continue;
         p = found;
-        p.at = at;
     }
     return p;
 }
 
 static plain disk_read_plainly(const disk_content *file) { return file_read_plainly(file->bytes, file->n); }
 
-static void file_check_reading(const uint8_t *in, size_t n) {
-    flake_i_record r;
-    memset(&r, 0, sizeof r);
-    if (n > FLAKE_I_FILE) n = FLAKE_I_FILE;
-    const plain wanted = file_read_plainly(in, n);
-    fuzz_same("status", flake_i_slot_get(in, n, &r), wanted.status);
-    if (wanted.status != FLAKE_OK) return;
-    fuzz_same_u64("number", r.number, wanted.number);
-    fuzz_same("horizon", r.horizon_ns, wanted.horizon_ns);
-    fuzz_same("written", r.written_ns, wanted.written_ns);
-}
-
-static void record_check_reading(const uint8_t *in) {
-    flake_i_record r;
-    uint8_t again[FLAKE_I_RECORD];
-    const plain wanted = record_read_plainly(in);
-    memset(&r, 0, sizeof r);
-    fuzz_same("status", flake_i_record_get(in, &r), wanted.status);
-    if (wanted.status != FLAKE_OK) return;
-    flake_i_record_put(&r, again);
-    bool has_zeros = true; /* where this version stores nothing */
-    for (size_t i = 41; i < 104; i++) has_zeros &= !in[i] || (i >= 72 && i < 80);
-    if (has_zeros) fuzz_true("written as it was read", memcmp(in, again, sizeof again) == 0);
-}
-
-static void record_check_judgement(const flake_i_record *r) {
-    static flake_i_claim claim;
-    flake_options options;
-    flake_i_search s;
-    flake_why why = {""};
-    memset(&options, 0, sizeof options);
-    memset(&s, 0, sizeof s);
-    s.now_ns = (int64_t)fuzz_number();
-    options.max_downtime_ms = (int64_t)(fuzz_number() >> 3) / 1000000;
-    const uint8_t other = fuzz_byte();
-    claim.own.node = r->node ^ (other & 64 ? (uint64_t)other << other % 56 : 0);
-    s.claim = &claim;
-    s.options = &options;
-    s.why = &why;
-    s.last = *r;
-    const int64_t downtime_ns = options.max_downtime_ms * 1000000;
-    flake_status wanted = FLAKE_OK;
-    if (other & 64) wanted = FLAKE_MISMATCH;
-    else if ((uint64_t)r->horizon_ns - (uint64_t)r->written_ns > UINT64_C(345600000000000))
-        wanted = FLAKE_CORRUPT; /* four days */
-    else if (s.now_ns < r->written_ns) wanted = FLAKE_CLOCK_BACKWARDS;
-    else if (downtime_ns && s.now_ns > r->horizon_ns &&
-             (uint64_t)s.now_ns - (uint64_t)r->horizon_ns > (uint64_t)downtime_ns)
-        wanted = FLAKE_DOWNTIME;
-    fuzz_same("judgement", flake_i_slot_judge(&s), wanted);
-    fuzz_same("words", why.text[0] != 0, wanted != FLAKE_OK);
-}
-
-/* Contents of a file: records of 128 input bytes, with checksums that may be right. */
-static void file_check(void) {
-    static uint8_t file[FLAKE_I_FILE];
-    static const size_t places[] = {0, 512, 512 + 4096};
-    memset(file, 0, sizeof file);
-    memcpy(file, FLAKE_I_MAGIC, 8);
-    flake_i_put64(file + 8, (uint64_t)FLAKE_I_VERSION << 32);
-    for (size_t i = 0; i < 3; i++) {
-        uint8_t *const at = file + places[i];
-        const uint8_t how = fuzz_byte();
-        flake_i_record r;
-        memset(&r, 0, sizeof r);
-        r.number = fuzz_byte();
-        r.horizon_ns = (int64_t)fuzz_number();
-        r.written_ns = (int64_t)fuzz_number();
-        if (i) flake_i_record_put(&r, at);
-        else if (how & 1) at[11] = how & 4 ? 2 : 1; /* another version */
-        for (unsigned edits = how >> 5; edits; edits--) at[fuzz_below(128)] = fuzz_byte();
-        if (how & 2) flake_i_put64(at + 120, record_checksum(at));
-    }
-    file_check_reading(file, fuzz_one_in(4) ? (size_t)fuzz_below(FLAKE_I_FILE + 1) : FLAKE_I_FILE);
-}
-
-static void record_check(void) {
-    uint8_t bytes[FLAKE_I_RECORD];
-    const uint8_t form = fuzz_byte();
-    memset(bytes, 0, sizeof bytes);
-    if (form % 8 == 0) { /* anything */
-        file_check_reading(fuzz_at, fuzz_left());
-        return;
-    }
-    if (form % 8 >= 4) {
-        file_check();
-        return;
-    }
-    flake_i_record r;
-    memset(&r, 0, sizeof r);
-    r.number = fuzz_number();
-    r.horizon_ns = (int64_t)fuzz_number();
-    r.written_ns = (int64_t)fuzz_number();
-    if (form % 4 != 1 && r.written_ns > r.horizon_ns) r.written_ns = r.horizon_ns;
-    for (size_t i = 0; i < sizeof r.run; i++) r.run[i] = fuzz_byte();
-    r.node = fuzz_number();
-    r.pid = fuzz_number();
-    r.claimed_ns = (int64_t)fuzz_number();
-    flake_i_record_put(&r, bytes);
-    record_check_reading(bytes);
-    if (form % 4 == 1) {
-        for (unsigned edits = 1 + fuzz_byte() % 3; edits; edits--) bytes[fuzz_below(120)] = fuzz_byte();
-        flake_i_put64(bytes + 120, record_checksum(bytes));
-        record_check_reading(bytes);
-    } else if (form % 4 == 2) {
-        bytes[fuzz_below(FLAKE_I_RECORD)] ^= (uint8_t)(1 + fuzz_below(255));
-        fuzz_same("a changed byte", flake_i_record_get(bytes, &r), FLAKE_CORRUPT);
-    } else record_check_judgement(&r);
+/* Whether a record of number 9 lets a run begin at that time. */
+static flake_status record_judge_plainly(const plain *p, int64_t now_ns, int64_t max_downtime_ms) {
+    const int64_t four_days_ns = INT64_C(345600000000000);
+    if (p->status != FLAKE_OK) return p->status;
+    if (p->node != 9) return FLAKE_MISMATCH;
+    if ((uint64_t)p->horizon_ns - (uint64_t)p->written_ns > (uint64_t)four_days_ns) return FLAKE_CORRUPT;
+    if (now_ns < p->written_ns) return FLAKE_CLOCK_BACKWARDS;
+    const uint64_t down_ns = now_ns > p->horizon_ns ? (uint64_t)now_ns - (uint64_t)p->horizon_ns : 0;
+    return max_downtime_ms && down_ns > (uint64_t)max_downtime_ms * 1000000 ? FLAKE_DOWNTIME : FLAKE_OK;
 }
 
 /* ---- power cuts ---- */
@@ -442,15 +339,18 @@ static void run_begin(void) {
         fuzz_begin_call();
         const int64_t began_ns = fuzz_reading_ns;
         const bool may_fail = disk_failures != 0;
+        const flake_status judged =
+            disk_now.file < 0 ? FLAKE_OK : record_judge_plainly(&before, began_ns, run_options.max_downtime_ms);
         const flake_status status = run_open();
         run_tell("init", status);
+        if (judged != FLAKE_OK && status != FLAKE_IO) fuzz_same("status of init", status, judged);
         if (status == FLAKE_OK) break;
-        if (status == FLAKE_CLOCK_BACKWARDS && began_ns < before.written_ns) run_move_clock_to(before.written_ns);
+        if (judged == FLAKE_CLOCK_BACKWARDS) run_move_clock_to(before.written_ns);
         else if (status == FLAKE_CLOCK_BACKWARDS) { /* during the wait */
             fuzz_true("a wait", !run_options.no_wait && began_ns <= before.horizon_ns);
             run_move_clock_to(before.horizon_ns + 1);
         } else if (status == FLAKE_DOWNTIME) {
-            fuzz_true("long ago", began_ns > before.horizon_ns);
+            fuzz_same("status of init", status, judged);
             run_options.max_downtime_ms = 0;
         } else {
             fuzz_same("status of init", status, FLAKE_IO);
@@ -462,20 +362,27 @@ static void run_begin(void) {
     run_floor_ns = before.horizon_ns;
 }
 
-/* A damaged file is refused with its status and unchanged, unless the other record is intact. */
+/* A damaged file, with checksums that may be right, is refused with its status and unchanged, unless a record is
+ * intact. */
 static void run_damage(void) {
     static struct disk_file kept;
+    static const size_t places[] = {0, 512, 512 + 4096};
     struct disk_file *const f = &disk_file[disk_now.file];
+    const uint8_t how = fuzz_byte();
     kept = *f;
-    for (unsigned edits = 1 + fuzz_byte() % 4; edits; edits--) {
-        const size_t at = (size_t)fuzz_below(128), places[] = {0, 512, 512 + 4096};
-        f->now.bytes[places[fuzz_byte() % 3] + at] ^= fuzz_byte();
+    if (how & 64) f->now.bytes[11] = 2; /* 0.3's */
+    for (unsigned edits = how % 4; edits; edits--) {
+        const size_t at = (size_t)fuzz_below(128);
+        uint8_t *const record = &f->now.bytes[places[fuzz_byte() % 3]];
+        record[at] ^= fuzz_byte();
+        if (how & 128 && record != f->now.bytes) flake_i_put64(record + 120, record_checksum(record));
     }
     if (fuzz_one_in(4)) f->now.n = (size_t)fuzz_below(f->now.n + 1);
     const disk_content damaged = f->now;
-    const plain wanted = disk_read_plainly(&damaged);
-    if (wanted.status != FLAKE_OK) {
-        fuzz_same("status of damage", run_open(), wanted.status);
+    const plain file = disk_read_plainly(&damaged);
+    const flake_status wanted = record_judge_plainly(&file, fuzz_reading_ns, run_options.max_downtime_ms);
+    if (wanted != FLAKE_OK) {
+        fuzz_same("status of damage", run_open(), wanted);
         fuzz_true("unchanged on failure", memcmp(&damaged, &f->now, sizeof damaged) == 0);
     }
     *f = kept;
@@ -641,8 +548,7 @@ static void run_check(void) {
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     fuzz_begin(bytes, size);
-    if (fuzz_byte() % 4 == 0) record_check();
-    else run_check();
+    run_check();
     return 0;
 }
 

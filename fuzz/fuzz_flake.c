@@ -4,8 +4,6 @@
  */
 #include "player_flake.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     flake_play(bytes, size, NULL);
     return 0;

@@ -4,8 +4,6 @@
  */
 #include "player_sno.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
-
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     sno_play(bytes, size, NULL);
     return 0;

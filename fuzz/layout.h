@@ -10,20 +10,17 @@
 /* Any layout: a known one, a common one, or fields that may be valid or not. */
 static inline flake_layout layout_from_bytes(void) {
     static const uint32_t unit_ms[] = {1, 1, 4, 10, 1000, 0, UINT32_MAX, 86400000};
+    const flake_layout *const known[] = {&flake_layout_idgen,           &flake_layout_hazelcast,
+                                         &flake_layout_uniqueid_ordered, &flake_layout_uniqueid_spread,
+                                         &flake_layout_twitter,          &flake_layout_sonyflake,
+                                         &flake_layout_discord,          &flake_layout_instagram,
+                                         &flake_layout_mastodon,         &flake_layout_js53};
     flake_layout l;
     const uint8_t choice = fuzz_byte();
+    memset(&l, 0, sizeof l);
+    if (choice % 16 == 0) return l;
+    if (choice % 16 <= 10) return *known[choice % 16 - 1];
     switch (choice % 16) {
-    case 0: memset(&l, 0, sizeof l); return l;
-    case 1: return flake_layout_idgen;
-    case 2: return flake_layout_hazelcast;
-    case 3: return flake_layout_uniqueid_ordered;
-    case 4: return flake_layout_uniqueid_spread;
-    case 5: return flake_layout_twitter;
-    case 6: return flake_layout_sonyflake;
-    case 7: return flake_layout_discord;
-    case 8: return flake_layout_instagram;
-    case 9: return flake_layout_mastodon;
-    case 10: return flake_layout_js53;
     case 11: {
         const unsigned seq_bits = fuzz_byte() % 70;
         return flake_layout_hazelcast_of(fuzz_byte() % 70, seq_bits);
@@ -57,7 +54,6 @@ static inline flake_layout layout_from_bytes(void) {
         break;
     }
     default:
-        memset(&l, 0, sizeof l);
         l.time_bits = fuzz_byte();
         l.time_shift = fuzz_byte();
         l.node_bits = fuzz_byte();

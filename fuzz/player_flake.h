@@ -376,12 +376,6 @@ static uint64_t flake_check_id(player_actor *a, const oracle_place *place, const
 
 /* ---- calls ---- */
 
-static void flake_trace_id(const flake128 *id) {
-    char text[37];
-    (flake_is(&player_scene.options.layout, &flake_layout_ulid) ? flake128_to_ulid : flake128_to_uuid)(id, text);
-    printf("  %s\n", text);
-}
-
 static void flake_widen(const uint64_t *ids, size_t n) {
     for (size_t i = 0; i < n; i++) {
         if (ids[i] == flake_nothing) continue; /* untouched */
@@ -392,22 +386,18 @@ static void flake_widen(const uint64_t *ids, size_t n) {
 
 static flake_status flake_draw(player_actor *a, player_call call, int64_t unix_ms, size_t n, size_t *given) {
     static uint64_t ids[fuzz_most_places + 1];
-    const bool is_batch = call == PLAYER_NEXT_N || call == PLAYER_TRY_N;
     flake_gen *const g = a->gen;
-    flake_status status;
     if (!flake_is_wide()) {
         memset(ids, 0x5e, (n + 1) * sizeof *ids);
-        status = PLAYER_DRAW(flake, ids, g);
+        const flake_status status = PLAYER_DRAW(flake, ids, g);
         flake_widen(ids, n + 1);
         return status;
     }
-    if (!is_batch) {
+    if (call != PLAYER_NEXT_N && call != PLAYER_TRY_N) {
         fuzz_same("a call of 64 bits", flake_try(g, ids), FLAKE_INVALID);
         fuzz_same_u64("its ID", ids[0], 0);
     }
-    status = PLAYER_DRAW(flake128, player_ids, g);
-    if (!is_batch && fuzz_traced && status == FLAKE_OK) flake_trace_id(player_ids);
-    return status;
+    return PLAYER_DRAW(flake128, player_ids, g);
 }
 
 static void flake_play_prefetch(player_actor *a) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Tests that need no member: JSON and keys, the choice of a number, the gate of a claim, and an address that does not
- * answer. (Random answers: test_random_claims.c.)
+ * Tests that need no member: JSON, keys and lists of clusters, the choice of a number, the gate of a claim, and an
+ * address that does not answer. (Random answers: test_random_claims.c.)
  */
 #include "cluster.h"
 #include <arpa/inet.h>
@@ -52,6 +52,19 @@ TEST(members_of_json_are_found) {
 #define HEADER "\"header\":{\"member_id\":\"12428976124636271536\",\"raft_term\":\"5\"}"
 
 /* Of keys after "pool/0:", in a pool; others write any key. */
+TEST(clusters_are_read_strictly) {
+    unsigned clusters[16];
+    size_t n;
+    CHECK(flake_i_etcd_clusters_in("3", 1, clusters, &n) && n == 1 && clusters[0] == 3);
+    CHECK(flake_i_etcd_clusters_in(" 15 , 0,7\n", 10, clusters, &n) && n == 3);
+    CHECK(clusters[0] == 15 && clusters[1] == 0 && clusters[2] == 7);
+    static const char *const ill[] = {
+        "", " ", "16", "-1", "x", "1,", ",1", "1 2", "1;2", "1.0", "1,,2", "99999999999999999999",
+        "0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0"};
+    for (size_t i = 0; i < sizeof ill / sizeof *ill; i++)
+        CHECK(!flake_i_etcd_clusters_in(ill[i], strlen(ill[i]), clusters, &n));
+}
+
 TEST(numbers_of_keys_are_read_strictly) {
     static const struct {
         const char *text;
@@ -76,8 +89,11 @@ TEST(numbers_of_keys_are_read_strictly) {
                 {"281474976710656", 281474976708608, 2048, SIZE_MAX},
                 {"9223372036854775807", 1, 2048, SIZE_MAX},
                 {"18446744073709551615", 1, 2048, SIZE_MAX}};
+    static flake_i_etcd_numbers n;
+    char others[200]; /* of another cluster */
+    (void)snprintf(others, sizeof others, "{" HEADER ",\"kvs\":[{\"key\":\"%s\"}]}", base64_of("pool/1:7"));
+    CHECK(flake_i_etcd_note_numbers(json(others), "pool/0:", 256, false, &n) && !n.taken[7]);
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        static flake_i_etcd_numbers n;
         char key[64], text[300];
         memset(&n, 0, sizeof n);
         n.first = keys[i].first;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Random answers of etcd: the fuzz target of what a claim reads (JSON, base64, keys, horizons, lists of clusters), each
+ * Random answers of etcd: the fuzz target of what a claim reads (JSON, base64, horizons), each
  * compared with a naive reader, with bytes from a seed in place of a fuzzer's.
  */
 #define FUZZ_LIBFUZZER /* for driver.h: no main */

@@ -241,40 +241,20 @@ static void call_stats(void) {
 static void check_note(uint64_t position, const flake_overflow *note) {
     const flake_i_engine *e = engines[0];
     const uint64_t due = position < seen.pushes ? seen.pushed[position] : NO_NOTE;
-    if (due == NO_NOTE) {
-        fail("a note is popped that was not pushed, or twice");
-    } else if (due >= OWN_NOTE) {
-        if ((uint64_t)note->now_ns != due || note->waiting != due || note->elapsed_ms != due)
-            fail("a note is not what was pushed");
-    } else {
-        bool right = due & 1;
-        if (unit_of(note->now_ns) * 2 + !note->waiting != due) fail("a note is not what its writer was elected for");
-        for (unsigned k = 0; k < seen.n_past; k++) /* the queue had this length at some time */
-            right |= point_of(seen.past[k].word).at ==
-                     (larger(unit_of(note->now_ns) + e->ahead, first_unit()) + 1) * e->unit_capacity + note->waiting;
-        if (!right) fail("a note counts %" PRIu32 " callers", note->waiting);
-    }
+    bool right = due & 1;
+    if (due == NO_NOTE) fail("a note is popped that was not pushed, or twice");
+    if (unit_of(note->now_ns) * 2 + !note->waiting != due) fail("a note is not what its writer was elected for");
+    for (unsigned k = 0; k < seen.n_past; k++) /* the queue had this length at some time */
+        right |= point_of(seen.past[k].word).at ==
+                 (larger(unit_of(note->now_ns) + e->ahead, first_unit()) + 1) * e->unit_capacity + note->waiting;
+    if (!right) fail("a note counts %" PRIu32 " callers", note->waiting);
     if (position < NOTES) seen.pushed[position] = NO_NOTE;
-}
-
-static void call_push(unsigned me) {
-    struct caller *const my = &seen.thread[me];
-    const uint32_t own = OWN_NOTE + 16 * me + my->calls;
-    const flake_overflow note = {own, own, own};
-    my->pushing = own;
-    if (flake_ring_push(&our.ring, &note)) return;
-    events |= REFUSED;
-    my->pushing = NO_NOTE;
-    if (seen.pushes < current->ring) fail("a ring that was never full is full");
 }
 
 static void call_pop(unsigned me) {
     flake_overflow note;
     memset(&note, 0, sizeof note);
-    if (!flake_ring_pop(&our.ring, &note)) {
-        events |= REFUSED;
-        return;
-    }
+    if (!flake_ring_pop(&our.ring, &note)) return;
     learn((uint64_t)note.now_ns);
     learn((uint64_t)note.waiting << 32 | note.elapsed_ms);
     check_note(seen.thread[me].popped, &note);
@@ -393,7 +373,6 @@ static void call(unsigned me, char letter) {
     case 's': call_snapshot(me); break;
     case 'v': call_stats(); break;
     case 'r': (void)flake_retry_ns(first_gen()); break;
-    case 'u': call_push(me); break;
     case 'p': call_pop(me); break;
     case 'w': call_two_words(); break;
     case 'd': call_generate(me); break;

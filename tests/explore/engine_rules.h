@@ -23,9 +23,8 @@ typedef struct past {
     uint64_t used, ever; /* last time drawn on the other timeline, with returned tickets */
 } past;
 
-/* A note's key is its ms * 2, + 1 for an overflow's last one; a note pushed by a test has a number
- * from OWN_NOTE on. */
-enum { NO_NOTE = 0, OWN_NOTE = 1 << 20 };
+/* A note's key is its ms * 2, + 1 for an overflow's last one. */
+enum { NO_NOTE = 0 };
 
 typedef struct election {
     uint64_t note;

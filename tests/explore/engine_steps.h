@@ -5,7 +5,7 @@
  *
  * STEP      A thread runs up to its next shared access, makes it, and yields; code between two accesses belongs to the
  *           step of the later one. (So plain data that is written too late, after the atomic that publishes it, is seen
- *           missing. With `fine` it yields before the access as well, and data read too early shows too.)
+ *           missing.)
  * CLOCK     One more thread, whose steps come from the scenario: forward, backward, or none ("stuck"). With `coarse`
  *           each is two steps: the exact clock moves, then the coarse one follows.
  * SLEEP     A sleeper continues once the clock thread has moved (a sleep may end early), or by itself when no other
@@ -78,12 +78,7 @@ static void end_step(const shared_access *a) {
 /* Whether this is a step, or the end of one. */
 static bool begin_access(const void *at) {
     if (run_now.me == NOBODY) return false; /* reset and ended run outside */
-    if (fiber_has(at)) return false;        /* on a fiber's own stack */
-    if (current->fine && (!at || name_of(at))) {
-        learn(1); /* the thread is at another point now, so this is another state */
-        give_way();
-    }
-    return true;
+    return !fiber_has(at);                  /* on a fiber's own stack */
 }
 
 /* The old value. A CAS compares it with *expected, and leaves it if they differ. */

@@ -11,39 +11,38 @@
 /* ---- events that a scenario can reach ---- */
 enum {
     SLEPT = 1 << 0,
-    QUEUED = 1 << 1,   /* drew a ticket in a future unit */
-    REBASED = 1 << 2,  /* a queue was carried into a later unit */
-    LATE = 1 << 3,     /* a fetch_add took a ticket after the unit's last */
-    MOVED = 1 << 4,    /* a fetch_add took a ticket in a unit or timeline other than the one read */
-    OUTRUN = 1 << 5,   /* a CAS on the word failed */
-    BATCHED = 1 << 6,  /* several tickets with one move */
-    RETURNED = 1 << 7, /* a ticket was returned */
-    UNUSED = 1 << 8,   /* a ticket was left unused */
+    QUEUED = 1 << 1,      /* drew a ticket in a future unit */
+    REBASED = 1 << 2,     /* a queue was carried into a later unit */
+    LATE = 1 << 3,        /* a fetch_add took a ticket after the unit's last */
+    MOVED = 1 << 4,       /* a fetch_add took a ticket in a unit or timeline other than the one read */
+    OUTRUN = 1 << 5,      /* a CAS on the word failed */
+    BATCHED = 1 << 6,     /* several tickets with one move */
+    RETURNED = 1 << 7,    /* a ticket was returned */
+    UNUSED = 1 << 8,      /* a ticket was left unused */
     AGAIN = 1 << 9,
-    BACK = 1 << 10,    /* CLOCK_BACK */
-    TOGGLED = 1 << 11, /* the timeline */
-    LEAPT = 1 << 12,   /* the word's time went past the clock */
+    BACK = 1 << 10,       /* CLOCK_BACK */
+    TOGGLED = 1 << 11,    /* the timeline */
+    LEAPT = 1 << 12,      /* the word's time went past the clock */
     NOTED = 1 << 13,
     CLOSED = 1 << 14,     /* a note that the overflow is over */
     OWED = 1 << 15,       /* the same, but the ring was full */
-    REFUSED = 1 << 16,    /* ring full or empty */
-    SHUT = 1 << 17,       /* the gate refused */
-    RETAGGED = 1 << 18,   /* sno_generate changed over to another partition */
-    DROPPED = 1 << 19,    /* and a ticket drawn before that is discarded */
-    WRITTEN = 1 << 20,    /* a horizon, by a draw or a timer */
-    ENDED = 1 << 21,      /* the generator was closed: CLOSED */
-    LOST = 1 << 22,       /* asleep while the engine was closed */
-    FAR = 1 << 23,        /* a given time was too far ahead */
-    UNEXTENDED = 1 << 24, /* the timer was late */
-    MET = 1 << 25         /* a start is a partition that a relative has taken */
+    SHUT = 1 << 16,       /* the gate refused */
+    RETAGGED = 1 << 17,   /* sno_generate changed over to another partition */
+    DROPPED = 1 << 18,    /* and a ticket drawn before that is discarded */
+    WRITTEN = 1 << 19,    /* a horizon, by a draw or a timer */
+    ENDED = 1 << 20,      /* the generator was closed: CLOSED */
+    LOST = 1 << 21,       /* asleep while the engine was closed */
+    FAR = 1 << 22,        /* a given time was too far ahead */
+    UNEXTENDED = 1 << 23, /* the timer was late */
+    MET = 1 << 24         /* a start is a partition that a relative has taken */
 };
 static const char *const event_names[] = {
-    "slept",    "queued",  "rebased", "late",  "moved", "outrun", "batched",    "returned", "unused",
-    "again",    "back",    "toggled", "leapt", "noted", "closed", "owed",       "refused",  "shut",
-    "retagged", "dropped", "written", "ended", "lost",  "far",    "unextended", "met"};
+    "slept", "queued", "rebased", "late", "moved", "outrun", "batched", "returned", "unused", "again", "back",
+    "toggled", "leapt", "noted", "closed", "owed", "shut", "retagged", "dropped", "written", "ended", "lost", "far",
+    "unextended", "met"};
 static unsigned events; /* of all executions of a scenario */
 
-typedef enum tested { FLAKE, SNO, RING, TWO_WORDS, DEFAULT, RELATIVES } tested;
+typedef enum tested { FLAKE, SNO, TWO_WORDS, DEFAULT, RELATIVES } tested;
 
 typedef struct scenario {
     const char *name, *shows;
@@ -55,7 +54,7 @@ typedef struct scenario {
      * l next from lanes   L try   Q next_n of 3   q try_n of 3
      * k close the generator   e extend its claim
      * x close the gate, by its word   b clone
-     * u push a note of its own   p pop a note   w the generator of two words
+     * p pop a note   w the generator of two words
      * d sno_generate   P take a partition, as a process of a family */
     const char *calls[FIBERS];
     int clock[7];   /* ms: the start, then each step, then 0 */
@@ -78,7 +77,7 @@ typedef struct scenario {
     int bound;                  /* preemptions; 0: any number */
     bool full;                  /* a unit of 2^20 fills the count, and carries into time */
     bool starts;                /* the engine starts in the next unit, and a predecessor has used this one */
-    bool fail_on_backwards, coarse, stuck, early, fine;
+    bool fail_on_backwards, coarse, stuck, early;
     bool cuts;          /* some executions are cut */
     bool every;         /* again without pruning, with equal results */
     const char *caught; /* it must fail, with this in the message */

@@ -36,7 +36,7 @@ static const char *name_of_scenario(unsigned i) { return i < SCENARIOS ? scenari
 static setup setup_of(unsigned i) {
     const scenario *const s = &scenarios[i];
     prepare(s);
-    setup e = setup_for(s->calls, s->shards || s->lanes || calls_any('u'));
+    setup e = setup_for(s->calls, s->shards || s->lanes);
     if (s->bound) e.bound = s->bound;
     return e;
 }
@@ -61,11 +61,7 @@ static bool passes(unsigned i, const setup *given) {
                        : !r.finished ? !r.failed
                                      : !missing && (s->cuts ? r.cuts : !r.cuts && r.ends)) &&
                       (!s->every || !r.finished || prunes_rightly(given, &r));
-    print_result(!well ? "FAIL" : r.finished || r.failed ? "ok" : "part", s->name, &r, begun);
-    if (r.failed) {
-        simplify(given, &r);
-        printf("     %s\n     --replay %s %s\n", r.message, r.choices, s->name);
-    }
+    print_outcome(!well ? "FAIL" : r.finished || r.failed ? "ok" : "part", s->name, given, &r, begun);
     if (well) return true;
     printf("     %s\n", s->shows);
     if (r.failed) (void)replay(given, r.choices);

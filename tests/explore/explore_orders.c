@@ -15,7 +15,7 @@
  *   snapshot of one word: safe[] and drifts are those of the same moment
  *   stats    never more IDs than were drawn
  *   notes    while the clock only goes forward, the ms of elections rise
- *   ring     a note is popped once, and a claimed slot has one owner until its turn
+ *   ring     a note is popped once or stays, and a claimed slot has one owner until its turn; a ring with room takes all
  *   claim    an admitted time is on disk, and no later than the last record, which is that of the close; one thread at
  *            a time is the writer, and knows what the one before it did; a closed claim is not taken over
  *   page     a thread that accesses an object by a pointer sees it initialised
@@ -44,7 +44,7 @@ static uint64_t file_lock; /* of its file */
 static uint64_t litmus[3]; /* x, y, z */
 
 /* Locations; 0: there is none. An engine's are consecutive, in the order of `part`; so are the lanes'. */
-static struct { unsigned litmus, word, overflow, disk, lock; } is_at;
+static struct { unsigned litmus, word, overflow, disk, lock, head; } is_at;
 enum part { WORD, SAFE, DRIFTS = SAFE + 2, PARTS };
 
 enum { MOST_DRAWN = 32 };
@@ -54,7 +54,8 @@ static struct { /* the rules' data */
     int64_t pending[FIBERS]; /* horizon written, not synced */
     int64_t latest;          /* admitted */
     bool is_closed;          /* a close has written its record */
-    unsigned popped;         /* bits */
+    unsigned pushed, popped; /* notes, a bit each */
+    unsigned pushes;         /* begun */
     flake_i_salt salt;
     bool is_salted;
     struct {
@@ -152,6 +153,14 @@ static void saw(unsigned i, const orders_message *m) {
              kept.thread[me].of[n].used[other]);
 }
 
+/* A value different from all before. */
+static void keep_once(uint64_t is, const char *what) {
+    for (unsigned i = 0; i < kept.n; i++)
+        if (kept.drawn[i] == is) fail("%s twice", what);
+    if (kept.n == MOST_DRAWN) fail("the table of IDs is too small");
+    kept.drawn[kept.n++] = is;
+}
+
 static void hand_out(const flake_i_ticket *ticket, uint64_t first) {
     for (uint64_t k = 0; k < ticket->n; k++) {
         const uint64_t at = ticket->index - first + k; /* a run of tickets may continue into later units */
@@ -161,11 +170,7 @@ static void hand_out(const flake_i_ticket *ticket, uint64_t first) {
         say("got    %" PRIu64 "%c+%" PRIu64, id >> 24, "AB"[ticket->tick], id & 0xffff);
         if (id >> 24 <= used)
             fail("%" PRIu64 "%c+%" PRIu64 " may have been issued before", id >> 24, "AB"[ticket->tick], id & 0xffff);
-        for (unsigned i = 0; i < kept.n; i++)
-            if (kept.drawn[i] == id)
-                fail("%" PRIu64 "%c+%" PRIu64 " is issued twice", id >> 24, "AB"[ticket->tick], id & 0xffff);
-        if (kept.n == MOST_DRAWN) fail("the table of IDs is too small");
-        kept.drawn[kept.n++] = id;
+        keep_once(id, "a ticket is issued");
     }
 }
 
@@ -303,19 +308,13 @@ static void call_ring(char letter) {
     flake_overflow note = {0, 0, 0};
     if (letter == 'u') {
         note.waiting = me * 4 + kept.thread[me].pushed++;
-        (void)flake_ring_push(&ring, &note);
+        kept.pushes++;
+        if (flake_ring_push(&ring, &note)) kept.pushed |= 1u << note.waiting;
+        else if (kept.pushes <= current->cap) fail("a ring that was never full is full");
     }
     if (letter != 'p' || !flake_ring_pop(&ring, &note)) return;
     if (kept.popped >> note.waiting & 1) fail("a note is popped twice");
     kept.popped |= 1u << note.waiting;
-}
-
-/* A value different from all before. */
-static void keep_once(uint64_t is, const char *what) {
-    for (unsigned i = 0; i < kept.n; i++)
-        if (kept.drawn[i] == is) fail("%s twice", what);
-    if (kept.n == MOST_DRAWN) fail("the table of IDs is too small");
-    kept.drawn[kept.n++] = is;
 }
 
 static void generate(void) {
@@ -518,7 +517,7 @@ static void begin_ring(unsigned size) {
     (void)flake_ring_init(&ring, slots, size);
     memset(&slots[0].note, 0, sizeof slots[0].note);
     slots[1].note = slots[0].note;
-    (void)orders_locate(&ring.head, 8, 0, "head");
+    is_at.head = orders_locate(&ring.head, 8, 0, "head");
     (void)orders_locate(&ring.tail, 8, 0, "tail");
     for (unsigned i = 0; i < size; i++) {
         const unsigned turn = orders_locate(&slots[i].turn, 8, 0, turns[i]);
@@ -690,6 +689,7 @@ static uint64_t digest(unsigned i) {
     }
     for (unsigned k = 0; k < kept.n; k++) sum += hash_mix(hash, kept.drawn[k]); /* any thread's */
     hash = hash_mix(hash_mix(hash, sum), kept.popped);
+    hash = hash_mix(hash, (uint64_t)kept.pushes << 32 | kept.pushed);
     hash = hash_mix(hash_mix(hash, (uint64_t)kept.latest), kept.is_closed);
     hash = hash_mix(hash_mix(hash, kept.salt.low), kept.salt.high);
     if (current->of == CLAIM) {
@@ -733,8 +733,16 @@ static void ended_litmus(void) {
     if (same && !current->seldom) fail("%s occurred", end);
 }
 
+static void ended_ring(void) {
+    const orders_location *const head = &orders_at[is_at.head], *const tail = head + 1;
+    uint64_t left = head->message[head->n - 1].value - tail->message[tail->n - 1].value;
+    for (unsigned notes = kept.pushed & ~kept.popped; notes; notes &= notes - 1) left--;
+    if (left || kept.popped & ~kept.pushed) fail("a note is lost, or is popped but was not pushed");
+}
+
 static void ended(void) {
     if (current->of == LITMUS) ended_litmus();
+    if (current->of == RING) ended_ring();
     for (unsigned n = 0; n < engines() && current->of != SHARD; n++) {
         const orders_location *word = location_of(n, WORD), *drifts = location_of(n, DRIFTS);
         const orders_message *last = &word->message[word->n - 1];
@@ -876,13 +884,8 @@ static bool passes(unsigned i, const setup *given) {
     const bool well = !r.failed && came_up == s->seldom && (s->samples || (r.finished && r.ends));
     memcpy(reached[i], orders_reached, sizeof reached[i]);
     size_of[i] = r.executions;
-    print_result(!well ? "FAIL" : s->samples ? "some" : "ok", s->name, &r, begun);
+    print_outcome(!well ? "FAIL" : s->samples ? "some" : "ok", s->name, given, &r, begun);
     if (!well) printf("     %s%s\n", s->shows, r.failed ? "" : ": the expected result never occurred");
-    if (r.failed) {
-        simplify(given, &r);
-        printf("     %s\n     --replay %s %s\n", r.message, r.choices, s->name);
-    }
-    (void)fflush(stdout);
     return well && ((!s->every && s->of != LITMUS) || prunes_rightly(given, &r));
 }
 

@@ -38,14 +38,6 @@
 
 /* ---- fibers ---- */
 
-#if defined(__SANITIZE_ADDRESS__)
-#define FIBER_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define FIBER_ASAN 1
-#endif
-#endif
-
 enum { FIBERS = 4, FIBER_STACK = 256 << 10 };
 
 static char fiber_stacks[FIBERS][FIBER_STACK] __attribute__((aligned(16)));
@@ -56,12 +48,6 @@ static inline bool fiber_has(const void *at) {
     const char *const first = (const char *)fiber_stacks;
     return (const char *)at >= first && (const char *)at < first + sizeof fiber_stacks;
 }
-
-#if defined(FIBER_ASAN)
-void __asan_unpoison_memory_region(void const volatile *, size_t);
-#else
-#define __asan_unpoison_memory_region(at, size) ((void)0)
-#endif
 
 #if defined(__linux__) && defined(__LP64__) && defined(__x86_64__)
 
@@ -80,7 +66,6 @@ __asm__(".text\n"
         "  ret\n");
 
 static inline void fiber_start(fiber_context *fiber, char *stack) {
-    __asan_unpoison_memory_region(stack, FIBER_STACK); /* left by an earlier one */
     void (*entry)(void) = fiber_main;
     char *frame = stack + FIBER_STACK - FIBER_FRAME * sizeof(void *);
     memset(frame, 0, FIBER_FRAME * sizeof(void *));
@@ -96,7 +81,6 @@ static inline void fiber_start(fiber_context *fiber, char *stack) {
 typedef ucontext_t fiber_context;
 
 static inline void fiber_start(fiber_context *fiber, char *stack) {
-    __asan_unpoison_memory_region(stack, FIBER_STACK); /* left by an earlier one */
     (void)getcontext(fiber);
     fiber->uc_stack.ss_sp = stack;
     fiber->uc_stack.ss_size = FIBER_STACK;
@@ -464,6 +448,14 @@ static void print_result(const char *verdict, const char *name, const result *r,
     printf("%-4s %-21s %8lu executions %6lu ends %6lu cut %8lu merged %8lu states %8.1e schedules %6.2f s\n", verdict,
            name, r->executions, r->ends, r->cuts, r->merged, r->states, r->schedules,
            (double)(clock() - begun) / CLOCKS_PER_SEC);
+}
+
+/* Likewise; and of a failure the choices with as few preemptions as possible. */
+static void print_outcome(const char *verdict, const char *name, const setup *s, result *r, clock_t begun) {
+    print_result(verdict, name, r, begun);
+    if (!r->failed) return;
+    simplify(s, r);
+    printf("     %s\n     --replay %s %s\n", r->message, r->choices, name);
 }
 
 /* `also` is called after all scenarios; NULL: nothing. */

@@ -147,6 +147,8 @@ static const scenario scenarios[] = {
     {"ring_push", "two producers, a consumer, one slot", {"u", "u", "pp"}, RING, .cap = 1},
     {"ring_pop", "a producer, two consumers, one slot", {"uu", "p", "p"}, RING, .cap = 1},
     {"ring_2", "two slots", {"uu", "u", "pp"}, RING, .cap = 2, .every = true},
+    {"ring_room", "a ring with room for all takes all", {"up", "up"}, RING, .cap = 2},
+    {"ring_3", "three that push and pop", {"up", "up", "pu"}, RING, .cap = 2},
 
     {"claim_write", "two whose time is near the horizon", {"9", "9"}, CLAIM, .clock = {5, 6}, .horizon = 8},
     {"claim_later", "one of them asks for more", {"69", "8"}, CLAIM, .clock = {5, 6}, .horizon = 7, .every = true},

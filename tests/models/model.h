@@ -10,10 +10,7 @@
  * REACH     one more assertion: the case that the model is about has not occurred. It must fail, or the
  *           other assertions hold vacuously
  *
- * A model may define, before it includes this:
- *
- * MODEL_WITH_SYSTEM   it uses the system, and is not for checkers
- * MODEL_STATISTICS    it checks statistics; in other models, draws under a checker count none
+ * MODEL_WITH_SYSTEM, defined before this is included: the model uses the system, and is not for checkers.
  *
  * The last lines of a model's first comment name the labels whose weakened orders it detects.
  */
@@ -73,13 +70,9 @@ static inline void model_stall(void) {}
 /* No model reads the fast clock, and the checker knows no rdtsc. */
 #define FLAKE_COUNTER()         UINT64_C(0)
 
-/* Only statistics are added with release, and no thread acts on those. */
+/* Only statistics are added with release, and no thread acts on those: draws here count none. */
 #define MODEL_ADD_relaxed(p, v) atomic_fetch_add_explicit(p, v, memory_order_relaxed)
-#ifdef MODEL_STATISTICS
-#define MODEL_ADD_release(p, v) atomic_fetch_add_explicit(p, v, memory_order_release)
-#else
 #define MODEL_ADD_release(p, v) ((void)(p), (void)(v), 0)
-#endif
 
 /* GenMC gives a failed CAS the order of a successful one. Where C11 means another, a fence adds
  * it. */
@@ -127,10 +120,6 @@ static inline void model_sleep(int64_t ns) {
     if (sleeps++ == 2) pthread_exit(NULL); /* or it has no end */
 #endif
     (void)atomic_fetch_add_explicit(&model_unit, (ns + UNIT_NS - 1) / UNIT_NS, memory_order_relaxed);
-}
-static inline void model_go_on(void) {
-    (void)atomic_fetch_add_explicit(&model_unit, 1, memory_order_relaxed);
-    model_stall();
 }
 static inline void model_clock(int64_t unit) {
     atomic_store_explicit(&model_unit, unit, memory_order_relaxed);
@@ -190,15 +179,12 @@ static inline void model_draw(flake_i_engine *e, unsigned request, model_ids *id
     ids->id[ids->n++] = id;
 }
 
-static inline uint64_t model_time(uint64_t id) { return id >> 16; }
-static inline unsigned model_tick(uint64_t id) { return (unsigned)(id >> 8 & 1); }
-
 /* No ID of these threads, or before, repeats. Returns whether one follows a backward step. */
 static inline bool model_different(const model_ids *of, unsigned n) {
     bool ridden = false;
     for (const model_ids *a = of; a < of + n; a++)
         for (unsigned i = 0; i < a->n; i++) {
-            ridden |= a->id[i] && model_tick(a->id[i]) == 1;
+            ridden |= a->id[i] && (a->id[i] >> 8 & 1); /* on the other timeline */
             for (const model_ids *b = of; b <= a; b++)
                 for (unsigned k = 0; k < b->n; k++) assert(!a->id[i] || a->id[i] != b->id[k] || (a == b && i == k));
         }

@@ -17,7 +17,7 @@ void model_thread(unsigned who) {
     bool pointless = false;
     if (who == 0) model_ok(files_take_over(&claim, NULL));
     else if (who == 1) {
-        model_go_on();
+        model_clock(HORIZON + 2);
         if (!flake_i_is_holder(&claim)) return;
         model_ok(files_extend(&claim, NULL));
         is_extended = true;

@@ -1,11 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * Snos of the original: their fields and texts; and sno_sort. (Fields, bounds of a time, and the order of any sno, bit by
- * bit: test_random_text.c. Its texts: test_fixed_text.c.)
+ * Snos of the original: their fields and texts; bounds of a time; the order of snos, and sno_sort. (Texts of any sno:
+ * test_fixed_text.c.)
  * Runs on Windows: it needs neither fork nor POSIX.
  */
 #include "support.h"
 #include "sno.h"
+
+static uint64_t random_state = UINT64_C(0x9e3779b97f4a7c15);
+
+static uint64_t random_bits(void) { return random_next(&random_state); }
+
+static sno_id random_id(void) {
+    sno_id id;
+    for (size_t i = 0; i < sizeof id.bytes; i++) id.bytes[i] = (uint8_t)(random_bits() >> 32);
+    return id;
+}
+
+static int sign(int value) { return (value > 0) - (value < 0); }
 
 /* Unit, tick, meta, partition, sequence; bytes, text, ns, JSON. */
 static void peers_row(char **field) {
@@ -34,6 +46,55 @@ static void peers_row(char **field) {
 
 TEST(fields_and_texts_are_the_originals) { vectors_read("sno_fields.tsv", 9, peers_row); }
 
+TEST(compose_refuses_what_is_out_of_range) {
+    const sno_id before = random_id();
+    sno_id id = before;
+    CHECK_EQ(sno_compose(UINT64_C(1) << 39, 0, 0, 0, 0, &id), FLAKE_TIME_RANGE);
+    CHECK_EQ(sno_compose(UINT64_MAX, 1, 0, 0, 0, &id), FLAKE_TIME_RANGE);
+    CHECK_EQ(sno_compose(0, 2, 0, 0, 0, &id), FLAKE_INVALID);
+    CHECK_EQ(sno_compose(0, UINT32_MAX, 0, 0, 0, &id), FLAKE_INVALID);
+    CHECK(memcmp(&id, &before, sizeof id) == 0);
+    CHECK_EQ(sno_compose((UINT64_C(1) << 39) - 1, 1, 0xff, 0xffff, 0xffff, &id), FLAKE_OK);
+    for (size_t i = 0; i < sizeof id.bytes; i++) CHECK_EQ(id.bytes[i], 0xff);
+}
+
+TEST(bounds_of_a_time_enclose_its_ids) {
+    const int64_t epoch_ms = 1262304000000, unit_ms = 4;
+    for (int i = 0; i < 2000; i++) {
+        const sno_id id = random_id();
+        sno_id low, high;
+        CHECK_EQ(sno_min_at(sno_time_ms(id), &low), FLAKE_OK);
+        CHECK_EQ(sno_max_at(sno_time_ms(id) + unit_ms - 1, &high), FLAKE_OK);
+        CHECK(sno_compare(low, id) <= 0 && sno_compare(id, high) <= 0);
+        CHECK(sno_units(low) == sno_units(id) && sno_units(high) == sno_units(id));
+        CHECK(!sno_tick(low) && !sno_meta(low) && !sno_partition(low) && !sno_sequence(low));
+        CHECK(sno_tick(high) && sno_meta(high) == 0xff && sno_partition(high) == 0xffff && sno_sequence(high) == 0xffff);
+    }
+    sno_id below, at;
+    CHECK_EQ(sno_min_at(epoch_ms, &at), FLAKE_OK);
+    CHECK(sno_is_zero(at));
+    CHECK_EQ(sno_max_at(epoch_ms + unit_ms - 1, &below), FLAKE_OK);
+    CHECK_EQ(sno_min_at(epoch_ms + unit_ms, &at), FLAKE_OK);
+    CHECK(sno_compare(below, at) < 0);
+    const sno_id before = at;
+    CHECK_EQ(sno_min_at(epoch_ms - 1, &at), FLAKE_TIME_RANGE);
+    CHECK_EQ(sno_max_at(epoch_ms + ((int64_t)1 << 39) * unit_ms, &at), FLAKE_TIME_RANGE);
+    CHECK(sno_equal(at, before));
+}
+
+TEST(comparing_is_memcmp) {
+    for (int i = 0; i < 20000; i++) {
+        const sno_id a = random_id();
+        sno_id b = i % 2 ? a : random_id();
+        /* IDs that differ in a single bit reach every byte. */
+        if (i % 4 == 1) b.bytes[i / 4 % 10] ^= (uint8_t)(1U << (i / 40 % 8));
+        const int wanted = sign(memcmp(&a, &b, sizeof a));
+        CHECK_EQ(sign(sno_compare(a, b)), wanted);
+        CHECK_EQ(sign(sno_compare(b, a)), -wanted);
+        CHECK_EQ(sno_equal(a, b), wanted == 0);
+    }
+}
+
 TEST(only_the_zero_id_is_zero) {
     sno_id id = {{0}};
     CHECK(sno_is_zero(id));
@@ -46,16 +107,6 @@ TEST(only_the_zero_id_is_zero) {
 }
 
 /* ---- sno_sort ---- */
-
-static uint64_t random_state = UINT64_C(0x9e3779b97f4a7c15);
-
-static uint64_t random_bits(void) { return random_next(&random_state); }
-
-static sno_id random_id(void) {
-    sno_id id;
-    for (size_t i = 0; i < sizeof id.bytes; i++) id.bytes[i] = (uint8_t)(random_bits() >> 32);
-    return id;
-}
 
 static int compare_ids(const void *a, const void *b) { return memcmp(a, b, sizeof(sno_id)); }
 
