@@ -135,29 +135,6 @@ TEST(options_of_a_directory_need_one) {
     CHECK_EQ(init_with(&gen, flake_node_fixed(NULL, 1), ahead), FLAKE_OK);
 }
 
-TEST(a_reason_is_cut_to_its_room) {
-    static char long_name[900];
-    struct {
-        flake_why why;
-        char behind;
-    } told;
-    memset(&told, '!', sizeof told);
-    memset(long_name, 'x', sizeof long_name - 1); /* no directory has a name that long */
-    CHECK_EQ(flake_init(&gen, flake_node_fixed(long_name, 0), NULL, &told.why), FLAKE_IO);
-    CHECK_EQ(strlen(told.why.text), sizeof told.why.text - 1);
-    CHECK_EQ(told.behind, '!');
-}
-
-TEST(a_relative_name_in_a_folder_that_is_gone) {
-    IN_CHILD {
-        const char *const reason = "dir: is too long, or the working directory is gone";
-        CHECK((mkdir)(path_of("gone"), 0777) == 0 && chdir(path_of("gone")) == 0);
-        CHECK_EQ(rmdir(path_of("gone")), 0);
-        is_refused(init_in(&gen, "ids", 0), FLAKE_INVALID, reason);
-        is_refused(init_with(&gen, flake_node_any("ids", 0, 9), options_in_scene()), FLAKE_INVALID, reason);
-    }
-}
-
 /* Goes down until the working directory's name has this many characters. */
 static void go_to_a_deep_folder(size_t length) {
     char name[101], here[2048];
@@ -245,28 +222,5 @@ TEST(a_layout_with_one_member_is_none) {
 }
 
 /* ---- sno.h ---- */
-
-TEST(pools_at_their_borders) {
-    const flake_options o = options_of_sno(scene_clock, NULL);
-    const sno_snapshot of_3 = pool_of_numbers(7, 1, 3), of_4 = pool_of_numbers(7, 0, 3);
-    const sno_snapshot from_9 = pool_of_numbers(7, 9, 0); /* 0: to 65535 */
-    const char *const dirs[] = {NULL, our_folder};
-    for (int i = 0; i < 2; i++) {
-        const flake_node seven = flake_node_fixed(dirs[i], 7), six = flake_node_fixed(dirs[i], 6);
-        is_refused(sno_init(&sno, seven, &of_3, &o, &why), FLAKE_INVALID,
-                   "options: snapshot.sequence_min and sequence_max span fewer than 4 numbers");
-        is_refused(sno_init(&sno, six, &of_4, &o, &why), FLAKE_INVALID, "snapshot: partition 7 is not the node, 6");
-        CHECK(access(path_of("6.slot"), F_OK) != 0 && access(path_of("7.slot"), F_OK) != 0);
-        const struct {
-            const sno_snapshot *pool;
-            uint32_t numbers;
-        } rows[] = {{&of_4, 4}, {&from_9, 65535 - 9 + 1}, {NULL, 65536}};
-        for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
-            CHECK_EQ(sno_init(&sno, seven, rows[k].pool, &o, &why), FLAKE_OK);
-            CHECK(sno_gen_partition(&sno) == 7 && sno_cap(&sno) == rows[k].numbers);
-            CHECK_EQ(flake_close(&sno.gen, NULL), FLAKE_OK);
-        }
-    }
-}
 
 int main(int argc, char **argv) { return directory_main(argc, argv); }

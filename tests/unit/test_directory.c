@@ -371,31 +371,6 @@ TEST(as_many_workers_as_numbers_start_after_a_crash_of_all) {
     for (int i = 0; i < workers; i++) close_it(&all[i]);
 }
 
-/* The numbers are the layout's, and the range may be as large. */
-TEST(fewer_nodes_than_claimants_are_all_in_use) {
-    enum { nodes = 32 };
-    static flake_gen gens[nodes];
-    flake_options o = options_in_scene();
-    o.layout = flake_layout_js53;
-    for (uint64_t i = 0; i < nodes; i++) {
-        CHECK_EQ(init_with(&gens[i], range(0, nodes - 1), o), FLAKE_OK);
-        CHECK_EQ(flake_gen_node(&gens[i]), i);
-    }
-    CHECK_EQ(init_with(&gen, range(0, nodes - 1), o), FLAKE_IN_USE);
-    CHECK_EQ(init_with(&gen, range(0, nodes), o), FLAKE_NODE_RANGE); /* a number that it lacks */
-    CHECK_EQ(access(path_of("32.slot"), F_OK), -1);
-    for (uint64_t i = 0; i < nodes; i++) close_it(&gens[i]);
-    o.layout = flake_layout_of(31, 32, 0, start_ms);
-    CHECK_EQ(init_with(&gen, slot(UINT32_MAX), o), FLAKE_OK);
-    CHECK_EQ(init_with(&other, range(UINT32_MAX, UINT32_MAX), o), FLAKE_IN_USE);
-    close_it(&gen);
-    o.layout = flake_layout_boundary;
-    CHECK_EQ(init_with(&gen, range(UINT64_C(281474976710655), UINT64_C(281474976710655)), o),
-             FLAKE_OK);
-    CHECK_EQ(flake_gen_node(&gen), UINT64_C(281474976710655));
-    CHECK_EQ(access(path_of("281474976710655.slot"), F_OK), 0);
-}
-
 /* ---- claim_wait_ms ---- */
 
 /* A slow disk: each system call takes a ms. */
@@ -643,41 +618,6 @@ TEST(what_is_not_whole_is_refused) {
     }
     write_file(path_of("1.slot"), image, FLAKE_I_FILE);
     CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
-}
-
-/* A write that was cut short has damaged only the older record. */
-TEST(the_newest_whole_record_counts) {
-    crash(1);
-    const flake_i_record first = record_of(1);
-    move_to_ns(first.horizon_ns + a_ms);
-    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
-    crash_here(&gen);
-    const flake_i_record second = record_of(1);
-    CHECK_EQ(second.number, first.number + 1);
-    CHECK(second.horizon_ns > first.horizon_ns);
-    CHECK_EQ(read_file(path_of("1.slot"), image, sizeof image), FLAKE_I_FILE);
-    for (unsigned damaged = 0; damaged < 2; damaged++) {
-        const flake_i_record *left = damaged ? &second : &first;
-        const size_t at = (size_t)flake_i_record_at(damaged ? first.number : second.number) + 9;
-        image[at] ^= 1;
-        write_file(path_of("1.slot"), image, FLAKE_I_FILE);
-        CHECK_EQ(record_of(1).number, left->number);
-        CHECK_EQ(horizon_of(1), left->horizon_ns);
-        image[at] ^= 1;
-    }
-}
-
-/* Otherwise one power cut might damage two records in a row. The directory is synced, too: the process
- * that made the file may have died before that. */
-TEST(what_the_last_run_wrote_is_synced_before_the_next_write) {
-    crash(1);
-    move_to_ns(horizon_of(1) + a_ms);
-    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
-    CHECK_STR(disk.log, "OSCOSCwdwd");
-    crash_here(&gen);
-    pass_ms(4000);
-    disk_fail(1, 1);
-    refused(init_slot(&gen, 1), FLAKE_IO);
 }
 
 TEST(must_exist_makes_neither_file_nor_directory) {

@@ -35,6 +35,7 @@ TEST(a_missing_directory_is_made_and_its_parent_synced) {
         CHECK((int64_t)gen.claim.horizon_ns <= disk.lasting); /* both names are on disk */
         CHECK_EQ(stat(path_of("ids"), &made), 0);
         CHECK(S_ISDIR(made.st_mode) && (made.st_mode & 0777) == 0700);
+        CHECK(stat(path_of("ids/1.slot"), &made) == 0 && (made.st_mode & 07777) == 0600);
         CHECK_EQ(draw_from(&gen), FLAKE_OK);
     }
 }
@@ -105,6 +106,7 @@ TEST(a_change_of_directory_does_not_move_the_file) {
     CHECK_EQ(access("ids", F_OK), -1);
     CHECK_EQ(rmdir(path_of("elsewhere")), 0); /* there is no working directory */
     CHECK_EQ(init_in(&gen, "ids", 1), FLAKE_INVALID);
+    CHECK_STR(why.text, "dir: is too long, or the working directory is gone");
     CHECK_EQ(chdir(was), 0);
 }
 
@@ -176,29 +178,6 @@ TEST(what_is_not_regular_is_refused) {
     is_foreign();
     CHECK_EQ(unlink(path_of("1.slot.new")), 0);
     CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
-}
-
-TEST(files_of_other_users_are_refused) {
-    if (geteuid() != 0) {
-        printf("  skipped: needs root\n");
-        return;
-    }
-    for (unsigned mode = 0600; mode <= 0666; mode += 066) {
-        begin();
-        CHECK_EQ(chmod(home, 0755), 0);
-        CHECK_EQ(chmod(our_folder, 01777), 0);
-        CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
-        close_it(&gen);
-        pass_ms(1);
-        CHECK_EQ(chmod(path_of("1.slot"), (mode_t)mode), 0);
-        IN_CHILD {
-            CHECK(setgid(65534) == 0 && setuid(65534) == 0);
-            is_foreign();
-        }
-        CHECK_EQ(chown(path_of("1.slot"), 65534, 65534), 0); /* root could open it */
-        CHECK_EQ(unlink(path_of("2.slot")), 0);
-        is_foreign();
-    }
 }
 
 #if defined(__linux__)
@@ -344,24 +323,6 @@ TEST(a_call_that_fails_for_a_while_loses_nothing) {
 }
 
 /* ---- descriptors that get another owner ---- */
-
-/* A daemon closes all descriptors, and the next file that it opens gets the number's. */
-TEST(a_descriptor_that_is_anothers_by_now_is_not_written_to) {
-    uint8_t bytes[16];
-    run(&gen, 1);
-    const int fd = gen.claim.file.fd;
-    write_file(path_of("mine"), (const uint8_t *)"mine", 4);
-    const int mine = open(path_of("mine"), O_RDWR);
-    CHECK_EQ(dup2(mine, fd), fd);
-    (void)close(mine);
-    CHECK_EQ(flake_extend(&gen, NULL), FLAKE_MISMATCH);
-    pass_ms(60000);
-    CHECK_EQ(draw_from(&gen), FLAKE_MISMATCH);
-    CHECK_EQ(flake_close(&gen, NULL), FLAKE_MISMATCH);
-    CHECK_EQ(lseek(fd, 0, SEEK_SET), 0); /* nor closed */
-    CHECK_EQ(read(fd, bytes, sizeof bytes), 4);
-    (void)close(fd);
-}
 
 /* A program closes all its descriptors, and another of its generators opens the same file: it gets the same
  * descriptor, and the lock is gone. */
@@ -695,6 +656,8 @@ TEST(a_run_that_died_before_the_directory_was_synced_leaves_that_to_the_next) {
         close_it(&gen);
         pass_ms(1);
         disk_begin();
+        disk_fail(1, 1); /* the last run's record is written again first */
+        CHECK_EQ(init_slot(&gen, 1), FLAKE_IO);
         CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
         CHECK(strchr(disk.log, 'S') == NULL); /* but once */
     }

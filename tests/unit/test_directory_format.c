@@ -351,30 +351,7 @@ TEST(a_lock_that_cannot_be_had_is_not_anothers) {
     }
 }
 
-/* ---- new files ---- */
-
-static unsigned mode_of(const char *path) {
-    struct stat file;
-    return stat(path, &file) == 0 ? (unsigned)file.st_mode & 07777 : 07777;
-}
-
-/* Only for their user, whatever the umask would let others do. */
-TEST(new_files_are_for_their_user_alone) {
-    static const unsigned masks[] = {0, 022, 027, 077};
-    for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
-        begin_stint();
-        const mode_t before = umask((mode_t)masks[i]);
-        CHECK_EQ(init_in(&gen, path_of("ids"), 7), FLAKE_OK);
-        CHECK_EQ(init_with(&other, flake_node_any(path_of("ids"), 7, 9), options_in_scene()), FLAKE_OK);
-        (void)umask(before);
-        CHECK_EQ(mode_of(path_of("ids")), 0700);
-        CHECK_EQ(mode_of(path_of("ids/7.slot")), 0600);
-        CHECK_EQ(mode_of(path_of("ids/8.slot")), 0600);
-        CHECK_EQ(access(path_of("ids/9.slot"), F_OK), -1);
-        close_it(&gen);
-        close_it(&other);
-    }
-}
+/* ---- the standard streams ---- */
 
 /* A bit for each stream that is closed. */
 static bool streams_are(unsigned closed) {

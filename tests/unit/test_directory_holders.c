@@ -574,29 +574,6 @@ TEST(close_frees_the_number_although_a_child_lives_and_after_a_clone_so_does_rei
     }
 }
 
-/* In a copy of the directory. */
-TEST(a_clone_takes_a_range_of_its_own) {
-    const char *const clones_dir = path_of("copy");
-    char command[1200];
-    CHECK_EQ(init_range(&gen, 0, 99), FLAKE_OK);
-    CHECK_EQ(draw(&gen, 20), 20);
-    (void)snprintf(command, sizeof command, "mkdir '%s' && cp -p '%s'/*.slot '%s'", clones_dir, our_folder,
-                   clones_dir);
-    CHECK_EQ(system(command), 0);
-    IN_CHILD {
-        uint64_t id;
-        flake_machine_cloned();
-        CHECK_EQ(flake_try(&gen, &id), FLAKE_FORKED);
-        CHECK_EQ(flake_reinit_after_fork(&gen, flake_node_any(clones_dir, 100, 199), NULL, &why), FLAKE_OK);
-        CHECK_EQ(flake_gen_node(&gen), 100);
-        CHECK_EQ(draw(&gen, 20), 20);
-        CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
-    }
-    CHECK_EQ(draw(&gen, 20), 20);
-    CHECK_EQ(our->n, 60);
-    CHECK_EQ(repeated(), 0);
-}
-
 /* ---- shards ---- */
 
 TEST(shards_have_one_claim_held_by_the_first) {

@@ -121,20 +121,6 @@ TEST(each_call_is_finished_before_its_thread_is_cancelled) {
     }
 }
 
-TEST(the_calls_leave_their_thread_cancellable) {
-    static flake_status (*const calls[])(bool is_sno) = {init, draw, extend, shut, shut};
-    int before = PTHREAD_CANCEL_DISABLE;
-    for (int is_sno = 0; is_sno < 2; is_sno++)
-        for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-            CHECK_EQ(calls[i](is_sno), FLAKE_OK);
-            CHECK_EQ(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before), 0);
-            CHECK_EQ(before, PTHREAD_CANCEL_ENABLE);
-        }
-    CHECK_EQ(init_in(&gen, "/proc/no-such-folder", 1), FLAKE_IO);
-    CHECK_EQ(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before), 0);
-    CHECK_EQ(before, PTHREAD_CANCEL_ENABLE);
-}
-
 static flake_gen *left; /* in shared memory, by a process that has died */
 
 static flake_status take_over(bool unused) { return (void)unused, flake_take_over(left, NULL); }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * What another user of the host can do to a directory that he can write to (`>>directory` of flake.h). In one that is
- * sticky, or that only its owner writes to: refuse service, but never cause a duplicate, create or change a file
- * elsewhere, or keep init from returning. In one that anyone can write to he can remove a held file, which its holder
- * notices at the next write. Root runs these tests, as two users.
+ * What another user of the host can do to a directory that is sticky, or that only its owner writes to (`>>directory`
+ * of flake.h): refuse service, but never cause a duplicate, create or change a file elsewhere, or keep init from
+ * returning. Root runs these tests, as two users.
  */
 #define _GNU_SOURCE
 #include "scripted_directory.h"
@@ -111,8 +110,6 @@ static void fail_to_draw_from_1(void) {
     CHECK(status == FLAKE_MISMATCH || status == FLAKE_IO);
 }
 
-/* ---- a directory that no other user can remove files from ---- */
-
 TEST(a_held_file_cannot_be_read_locked_replaced_or_removed) {
     static const mode_t modes[] = {0700, 0755, 01777};
     for (int i = 0; i < 3; i++) {
@@ -188,24 +185,6 @@ TEST(a_planted_file_is_refused_or_skipped_and_nothing_is_made_elsewhere) {
         }
 }
 
-/* With the system's protection of links off, he gives a held file, or one of the owner's, a second name. */
-TEST(a_second_name_of_a_file_is_refused) {
-    begin_as_owner(01777);
-    as(owner, run_1);
-    CHECK_EQ(link(path_of("1.slot"), path_of("9.slot")), 0);
-    as(owner, find_1_foreign);
-    CHECK_EQ(unlink(path_of("9.slot")), 0);
-    as(owner, run_1);
-    begin();
-    begin_as_owner(01777);
-    (void)snprintf(elsewhere, sizeof elsewhere, "%s/linked", home);
-    write_file(elsewhere, (const uint8_t *)"", 0); /* it would pass for a fresh file */
-    CHECK_EQ(chown(elsewhere, owner, owner), 0);
-    CHECK_EQ(link(elsewhere, path_of("1.slot.new")), 0);
-    as(owner, find_1_foreign);
-    CHECK_EQ(read_file(elsewhere, (uint8_t[1]){0}, 1), 0);
-}
-
 /* A holder whose file gets a second name keeps it: the other name is of the same file. */
 TEST(a_second_name_does_not_end_a_holder) {
     begin_as_owner(01777);
@@ -241,37 +220,6 @@ TEST(programs_of_two_users_do_not_share_a_number) {
     as(attacker, find_1_foreign); /* it draws as node 2 */
     as(owner, run_1);
     CHECK_EQ(repeated(), 0);
-}
-
-/* ---- a directory that anyone can write to ---- */
-
-static void remove_1(void) { CHECK_EQ((unlink)(path_of("1.slot")), 0); }
-
-static void hold_1_and_notice(void) {
-    uint64_t id;
-    run(&gen, 1);
-    tell(&from_holder);
-    (void)await_word(&to_holder);
-    pass_ms(2000);
-    (void)!flake_try(&gen, &id); /* it writes */
-    pass_ms(1);
-    CHECK_EQ(flake_try(&gen, &id), FLAKE_MISMATCH);
-    CHECK_EQ(flake_extend(&gen, NULL), FLAKE_MISMATCH);
-    CHECK_EQ(flake_close(&gen, NULL), FLAKE_MISMATCH);
-    tell(&from_holder);
-}
-
-TEST(a_held_file_that_another_user_removes_is_noticed_at_the_next_write) {
-    begin_as_owner(0777);
-    to_holder = new_line(), from_holder = new_line();
-    const pid_t holder = start_as(owner, hold_1_and_notice);
-    CHECK(await_word(&from_holder));
-    as(attacker, remove_1);
-    tell(&to_holder);
-    CHECK(await_word(&from_holder));
-    end_child(holder);
-    as(owner, run_1);
-    hang_up(&to_holder), hang_up(&from_holder);
 }
 
 int main(int argc, char **argv) {

@@ -367,33 +367,6 @@ TEST(a_number_passes_from_a_killed_process_to_the_next) {
 
 /* ---- started at once ---- */
 
-TEST(processes_that_start_at_once_have_different_numbers) {
-    _Atomic(bool) *const go = &our->is_begun;
-    const flake_options o = holders_options();
-    begin();
-    for (unsigned round = 0; round < (small ? 20 : 60); round++) {
-        pid_t children[seats];
-        atomic_store(go, false);
-        for (unsigned i = 0; i < seats; i++)
-            IN_CHILD_AS(children[i]) {
-                static flake_gen own;
-                seat *const s = &our->seats[i];
-                while (!atomic_load(go)) {
-                }
-                CHECK_EQ(flake_init(&own, flake_node_any(in_folder("at-once"), 0, seats - 1), &o, NULL), FLAKE_OK);
-                for (unsigned k = 0; k < 200; k++) {
-                    const uint64_t n = atomic_load(&s->n);
-                    if (n == room || flake_next(&own, &s->ids[n]) != FLAKE_OK) _exit(2);
-                    atomic_store(&s->n, n + 1);
-                }
-                if (i % 2) CHECK_EQ(flake_close(&own, NULL), FLAKE_OK); /* half of them end without a close */
-            }
-        atomic_store(go, true);
-        for (unsigned i = 0; i < seats; i++) end_child(children[i]);
-    }
-    CHECK_EQ(repeated(), 0);
-}
-
 enum { claimants = 8 };
 static flake_gen claimed[claimants];
 static _Atomic(bool) may_claim;
