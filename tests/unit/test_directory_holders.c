@@ -490,6 +490,7 @@ TEST(only_a_number_without_a_directory_is_compared_with_the_parents) {
         CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
         CHECK_EQ(flake_close(&sno.gen, NULL), FLAKE_OK);
     }
+    for (uint64_t n = 6; n <= 7; n++) CHECK_EQ(init_slot(&third, n), FLAKE_IN_USE); /* the locks are the parent's, too */
     CHECK_EQ(draw(&gen, 5), 5);
 }
 

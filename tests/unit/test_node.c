@@ -10,6 +10,7 @@
 #include <sys/utsname.h>
 #include "flake.h"
 #include "sno.h"
+#include "options.h"
 
 static const uint64_t no_number = UINT64_C(0xBFFFFFFFBFFFBFFF); /* of a failed call */
 
@@ -311,6 +312,8 @@ TEST(reinit_takes_another_node) {
     flake_why why;
     uint64_t id;
     CHECK_EQ(flake_init(&ids, flake_node_fixed(NULL, 7), &options, &why), FLAKE_OK);
+    CHECK_EQ(flake_reinit_after_fork(&ids, flake_node_fixed(NULL, 8), &options, &why), FLAKE_INVALID);
+    CHECK_STR(why.text, "generator: was not inherited through fork");
     flake_machine_cloned();
     FAILS(flake_next(&ids, &id), FLAKE_FORKED, id);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -324,23 +327,43 @@ TEST(reinit_takes_another_node) {
     CHECK(node_in_id(&ids) == 8);
 }
 
-TEST(reinit_takes_the_node_of_the_parent_with_other_sequence_numbers_or_another_layout) {
-    const flake_options parents = {.layout = flake_layout_twitter, .seq_max = 99};
-    const flake_options upper = {.layout = flake_layout_twitter, .seq_min = 100, .seq_max = 199};
+/* The parent has 100 to 199; the bounds of a pool may be in either order. */
+TEST(reinit_takes_the_node_of_the_parent_with_other_sequence_numbers) {
+    static const struct {
+        uint16_t min, max;
+        flake_status status;
+    } rows[] = {{100, 199, FLAKE_NODE_OVERLAP}, {50, 100, FLAKE_NODE_OVERLAP},  {199, 250, FLAKE_NODE_OVERLAP},
+                {120, 130, FLAKE_NODE_OVERLAP}, {50, 250, FLAKE_NODE_OVERLAP},  {0, 0, FLAKE_NODE_OVERLAP},
+                {50, 99, FLAKE_OK},             {200, 203, FLAKE_OK}};
+    const flake_node seven = flake_node_fixed(NULL, 7);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        static flake_gen ids;
+        static sno_gen snos;
+        const flake_options parents = {.layout = flake_layout_twitter, .seq_min = 100, .seq_max = 199};
+        const flake_options o = {.layout = flake_layout_twitter, .seq_min = rows[i].min, .seq_max = rows[i].max};
+        const sno_snapshot parents_pool = {.partition = 7, .sequence_min = 100, .sequence_max = 199};
+        const sno_snapshot pool = {.partition = 7, .sequence_min = rows[i].min, .sequence_max = rows[i].max},
+                           reversed = {.partition = 7, .sequence_min = rows[i].max, .sequence_max = rows[i].min};
+        CHECK_EQ(flake_init(&ids, seven, &parents, NULL), FLAKE_OK);
+        CHECK_EQ(sno_init(&snos, seven, &parents_pool, NULL, NULL), FLAKE_OK);
+        flake_machine_cloned();
+        CHECK_EQ(flake_reinit_after_fork(&ids, seven, &o, NULL), rows[i].status);
+        CHECK_EQ(sno_reinit_after_fork(&snos, seven, i % 2 ? &reversed : &pool, NULL, NULL), rows[i].status);
+        if (rows[i].status == FLAKE_OK) CHECK_EQ(flake_next(&ids, &(uint64_t){0}), FLAKE_OK);
+        if (rows[i].status == FLAKE_OK) CHECK_EQ(sno_sequence(next_sno(&snos, 1)), rows[i].min);
+    }
+}
+
+TEST(reinit_takes_the_node_of_the_parent_with_another_layout) {
+    const flake_options parents = {.layout = flake_layout_twitter};
     flake_options same_ids = parents, other_epoch = parents;
+    static flake_gen ids;
     same_ids.layout.time_sign = !parents.layout.time_sign; /* no generator sets that bit */
     other_epoch.layout.epoch_ms--;
-    const struct {
-        const flake_options *o;
-        flake_status status;
-    } rows[] = {{&parents, FLAKE_NODE_OVERLAP}, {&same_ids, FLAKE_NODE_OVERLAP},
-                {&upper, FLAKE_OK}, {&other_epoch, FLAKE_OK}};
-    for (size_t i = 0; i < 4; i++) {
-        static flake_gen ids;
-        CHECK_EQ(flake_init(&ids, flake_node_fixed(NULL, 7), &parents, NULL), FLAKE_OK);
-        flake_machine_cloned();
-        CHECK_EQ(flake_reinit_after_fork(&ids, flake_node_fixed(NULL, 7), rows[i].o, NULL), rows[i].status);
-    }
+    CHECK_EQ(flake_init(&ids, flake_node_fixed(NULL, 7), &parents, NULL), FLAKE_OK);
+    flake_machine_cloned();
+    CHECK_EQ(flake_reinit_after_fork(&ids, flake_node_fixed(NULL, 7), &same_ids, NULL), FLAKE_NODE_OVERLAP);
+    CHECK_EQ(flake_reinit_after_fork(&ids, flake_node_fixed(NULL, 7), &other_epoch, NULL), FLAKE_OK);
 }
 
 TEST(reinit_of_snos_takes_another_partition) {
@@ -350,6 +373,7 @@ TEST(reinit_of_snos_takes_another_partition) {
     static sno_gen snos;
     flake_why why;
     CHECK_EQ(sno_init(&snos, same, NULL, NULL, &why), FLAKE_OK);
+    CHECK_EQ(sno_reinit_after_fork(&snos, none, NULL, NULL, &why), FLAKE_INVALID);
     flake_machine_cloned();
     CHECK_EQ(sno_reinit_after_fork(&snos, same, NULL, NULL, &why), FLAKE_NODE_OVERLAP);
     CHECK_EQ(sno_reinit_after_fork(&snos, same, &upper, NULL, &why), FLAKE_NODE_OVERLAP);
