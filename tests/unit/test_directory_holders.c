@@ -99,26 +99,6 @@ TEST(numbers_of_other_directories_are_others) {
     CHECK_EQ(draw(&gen, 5), 5);
 }
 
-/* Layouts and sequence ranges do not matter: there is one file per number. */
-TEST(any_layout_and_range_finds_the_number_in_use) {
-    flake_options o = options_in_scene();
-    o.seq_max = 99;
-    CHECK_EQ(flake_init(&gen, slot(7), &o, NULL), FLAKE_OK);
-    o.seq_min = 100, o.seq_max = 199;
-    CHECK_EQ(flake_init(&other, slot(7), &o, NULL), FLAKE_IN_USE);
-    CHECK_EQ(flake_init_shards(shards, 3, slot(7), &o, NULL), FLAKE_IN_USE);
-    o = options_in_scene();
-    o.layout = flake_layout_boundary;
-    CHECK_EQ(flake_init(&other, slot(7), &o, NULL), FLAKE_IN_USE);
-    o.layout = flake_layout_uuid8;
-    CHECK_EQ(flake_init(&other, slot(7), &o, NULL), FLAKE_IN_USE);
-    o = options_of_sno(scene_clock, NULL);
-    CHECK_EQ(sno_init(&sno, slot(7), NULL, &o, NULL), FLAKE_IN_USE);
-    CHECK_EQ(sno_init(&sno, slot(8), NULL, &o, NULL), FLAKE_OK);
-    CHECK_EQ(sno_init_shards(sno_shards, 3, slot(8), NULL, &o, NULL), FLAKE_IN_USE);
-    CHECK_EQ(init_slot(&other, 8), FLAKE_IN_USE);
-}
-
 /* ---- init does not read the old contents ---- */
 
 TEST(init_does_not_read_what_the_memory_held) {
@@ -174,41 +154,6 @@ TEST(without_a_close_the_number_stays_locked_until_the_process_ends) {
 
 /* ---- close ---- */
 
-TEST(close_is_harmless_after_any_init) {
-    static flake_gen zeroed;
-    static sno_gen zeroed_sno;
-    uint64_t id;
-    const int before = descriptors();
-    flake_options o = options_in_scene();
-    CHECK_EQ(flake_close(&zeroed, &why), FLAKE_OK);
-    CHECK_EQ(flake_close(&zeroed_sno.gen, &why), FLAKE_OK);
-    CHECK(is_zero((void *)&zeroed, sizeof zeroed));
-    CHECK_EQ(flake_init(&gen, slot(5000), &o, NULL), FLAKE_NODE_RANGE);
-    CHECK_EQ(flake_close(&gen, &why), FLAKE_OK);
-    CHECK_EQ(init_in(&gen, "/proc/no-such-folder", 1), FLAKE_IO);
-    CHECK_EQ(flake_close(&gen, &why), FLAKE_OK);
-    for (int single_thread = 0; single_thread < 2; single_thread++) {
-        o.single_thread = single_thread;
-        CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, 7), &o, NULL), FLAKE_OK); /* no directory */
-        CHECK_EQ(draw(&gen, 5), 5);
-        for (int i = 0; i < 2; i++) {
-            CHECK_EQ(flake_close(&gen, &why), FLAKE_OK);
-            pass_ms(1);
-            FAILS(flake_try(&gen, &id), FLAKE_CLOSED, id);
-        }
-    }
-    o.layout = flake_layout_uuid7;
-    CHECK_EQ(flake_init(&gen, flake_node_none(), &o, NULL), FLAKE_OK);
-    CHECK_EQ(flake_close(&gen, &why), FLAKE_OK);
-    CHECK_EQ(init_slot(&gen, 7), FLAKE_OK);
-    CHECK_EQ(init_slot(&other, 7), FLAKE_IN_USE);
-    CHECK_EQ(flake_close(&other, &why), FLAKE_OK); /* its init failed */
-    CHECK_EQ(init_slot(&other, 7), FLAKE_IN_USE);
-    CHECK_EQ(draw(&gen, 5), 5);
-    CHECK_EQ(flake_close(&gen, &why), FLAKE_OK);
-    CHECK_EQ(descriptors(), before);
-}
-
 /* The number may have the next holder, and the descriptor may be another file's by then. */
 TEST(a_second_close_does_nothing) {
     run_5(&gen, 7);
@@ -250,37 +195,30 @@ TEST(a_copy_does_not_close_or_extend) {
     CHECK_EQ(draw(&other, 5), 5);
 }
 
-/* Its descriptor may be the next holder's, which has the same number and is of the same file. */
+/* Its descriptor may be the next holder's, which has the same number and is of the same file; on a clock of ms both
+ * claims may be of one time. */
 TEST(a_copy_that_is_moved_back_does_not_close_the_next_holder) {
     static flake_gen copy;
-    run_5(&gen, 7);
-    memcpy((void *)&copy, (const void *)&gen, sizeof copy);
-    close_it(&gen);
-    CHECK_EQ(init_slot(&other, 7), FLAKE_OK);
-    const int before = descriptors();
-    memcpy((void *)&gen, (const void *)&copy, sizeof gen);
-    CHECK_EQ(flake_extend(&gen, NULL), FLAKE_MISMATCH);
-    CHECK_EQ(flake_close(&gen, NULL), FLAKE_MISMATCH);
-    CHECK_EQ(descriptors(), before);
-    CHECK_EQ(init_slot(&third, 7), FLAKE_IN_USE);
-    CHECK_EQ(draw(&other, 5), 5);
-    pass_ms(10000);
-    CHECK_EQ(draw(&other, 5), 5);
-}
-
-/* Nor if both claims are of one time, as on a clock of ms. */
-TEST(a_copy_that_is_moved_back_does_not_close_a_holder_of_its_time) {
-    static flake_gen copy;
-    CHECK_EQ(init_slot(&gen, 7), FLAKE_OK);
-    const int64_t claimed_ns = record_of(7).claimed_ns;
-    memcpy((void *)&copy, (const void *)&gen, sizeof copy);
-    close_it(&gen);
-    CHECK_EQ(init_slot(&other, 7), FLAKE_OK);
-    CHECK_EQ(record_of(7).claimed_ns, claimed_ns);
-    memcpy((void *)&gen, (const void *)&copy, sizeof gen);
-    CHECK_EQ(flake_close(&gen, NULL), FLAKE_MISMATCH);
-    CHECK_EQ(init_slot(&third, 7), FLAKE_IN_USE);
-    CHECK_EQ(draw(&other, 5), 5);
+    for (int is_later = 0; is_later < 2; is_later++) {
+        begin();
+        CHECK_EQ(init_slot(&gen, 7), FLAKE_OK);
+        const int64_t claimed_ns = record_of(7).claimed_ns;
+        memcpy((void *)&copy, (const void *)&gen, sizeof copy);
+        pass_ms(is_later);
+        close_it(&gen);
+        CHECK_EQ(init_slot(&other, 7), FLAKE_OK);
+        CHECK_EQ(record_of(7).claimed_ns > claimed_ns, is_later);
+        const int before = descriptors();
+        memcpy((void *)&gen, (const void *)&copy, sizeof gen);
+        if (is_later) CHECK_EQ(flake_extend(&gen, NULL), FLAKE_MISMATCH);
+        CHECK_EQ(flake_close(&gen, NULL), FLAKE_MISMATCH);
+        CHECK_EQ(descriptors(), before);
+        CHECK_EQ(init_slot(&third, 7), FLAKE_IN_USE);
+        CHECK_EQ(draw(&other, 5), 5);
+        pass_ms(10000);
+        CHECK_EQ(draw(&other, 5), 5);
+        close_it(&other);
+    }
 }
 
 /* The path leads to the file of another holder of this process. */
@@ -336,7 +274,10 @@ TEST(a_descriptor_that_the_program_closed_is_noticed) {
 
 /* ---- reinit ---- */
 
-/* The number that a child inherited is free when the parent has ended and the child has another one. */
+static void find_7_still_locked(void) { CHECK_EQ(init_slot(&third, 7), FLAKE_IN_USE); }
+
+/* The number that a child inherited is free when the parent has ended and the child has another one: at no moment is
+ * the child without a number. */
 TEST(a_failed_reinit_keeps_the_inherited_number_and_another_one_drops_it) {
     const wire to_child = new_line(), from_child = new_line();
     CHECK_EQ(init_slot(&other, 8), FLAKE_OK);
@@ -353,7 +294,9 @@ TEST(a_failed_reinit_keeps_the_inherited_number_and_another_one_drops_it) {
             CHECK_EQ(flake_try(&gen, &id), FLAKE_FORKED);
             tell(&from_child);
             (void)await_word(&to_child);
+            trap = (struct trap){.name = "rename", .act = find_7_still_locked}; /* 9.slot gets its name: it is locked */
             CHECK_EQ(flake_reinit_after_fork(&gen, slot(9), NULL, &why), FLAKE_OK);
+            CHECK_EQ(trap.calls, 1);
             CHECK_EQ(descriptors(), before); /* one opened, one closed */
             pass_ms(1);
             CHECK_EQ(draw(&gen, 5), 5);
@@ -371,28 +314,6 @@ TEST(a_failed_reinit_keeps_the_inherited_number_and_another_one_drops_it) {
     CHECK_EQ(init_slot(&many[0], 9), FLAKE_IN_USE);
     CHECK_EQ(draw(&third, 5), 5);
     tell(&to_child);
-    hang_up(&to_child), hang_up(&from_child);
-}
-
-/* At no moment is the child without a number: another process that waits for 7 meets a lock until 9 is locked. */
-static void find_7_still_locked(void) { CHECK_EQ(init_slot(&other, 7), FLAKE_IN_USE); }
-
-TEST(reinit_claims_the_new_number_before_it_drops_the_inherited_one) {
-    const wire to_child = new_line(), from_child = new_line();
-    IN_CHILD {
-        pid_t child;
-        CHECK_EQ(init_slot(&gen, 7), FLAKE_OK);
-        IN_CHILD_AS(child) {
-            (void)await_word(&to_child); /* the parent has ended */
-            trap = (struct trap){.name = "rename", .act = find_7_still_locked}; /* 9.slot gets its name: it is locked */
-            CHECK_EQ(flake_reinit_after_fork(&gen, slot(9), NULL, &why), FLAKE_OK);
-            CHECK_EQ(trap.calls, 1);
-            CHECK_EQ(init_slot(&other, 7), FLAKE_OK);
-            tell(&from_child);
-        }
-    }
-    tell(&to_child);
-    CHECK(await_word(&from_child));
     hang_up(&to_child), hang_up(&from_child);
 }
 
@@ -530,24 +451,6 @@ TEST(a_close_after_a_clone_of_the_machine_leaves_the_file_unchanged) {
     CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
     CHECK_EQ(read_file(slot_path(7), after, sizeof after), FLAKE_I_FILE);
     CHECK(memcmp(before, after, sizeof before) == 0);
-}
-
-TEST(a_child_that_closed_does_not_keep_the_number) {
-    const wire to_child = new_line(), from_child = new_line();
-    IN_KILLED_CHILD {
-        pid_t child;
-        CHECK_EQ(init_slot(&gen, 7), FLAKE_OK);
-        IN_CHILD_AS(child) {
-            CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
-            tell(&from_child);
-            (void)await_word(&to_child);
-        }
-        (void)await_word(&from_child);
-        be_killed();
-    }
-    CHECK_EQ(init_slot(&gen, 7), FLAKE_OK);
-    tell(&to_child);
-    hang_up(&to_child), hang_up(&from_child);
 }
 
 /* Which inherited it. */

@@ -385,60 +385,28 @@ TEST(a_batch_zeroes_what_it_lacks_and_a_try_leaves_the_rest) {
 
 /* ---- calls that would repeat IDs ---- */
 
-/* The thread's lane has a word like the whole's: a draw that moves one alone leaves its ID to the other. */
+/* The thread's lane has a word like the whole's: a draw that moved one alone would leave its ID to the other. */
 TEST(a_time_given_to_lanes_is_refused_as_it_would_repeat_ids) {
     EACH_KIND(k) {
         if (!k->has_lanes || (k->family == OF_128 && k->layout.format != FLAKE_I_BOUNDARY)) continue;
-        flake_options o = begin_kind(k);
-        o.lane_count = 1;
-        o.after_unix_ms = T; /* the lane has a word */
+        const flake_options o = begin_kind(k);
         open_kind(k, &o);
-        CHECK_EQ(draw(k->family, &one, TRY), FLAKE_AGAIN);
-        script_now.now_ns += 4 * MS;
-        const flake_status status = draw_at(k->family, &one, TRY_AT, T + 4);
-        const flake128 given = ids.of_128[0];
+        EXPECT_NO_ID_AT(k->family, &one, T, FLAKE_INVALID);
         CHECK_EQ(draw(k->family, &one, NEXT), FLAKE_OK);
-        if (status == FLAKE_OK) CHECK(memcmp(&given, &ids, 8) != 0); /* or both have this ID */
-        CHECK_EQ(status, FLAKE_INVALID);
     }
-}
-
-static flake128 thousands[70000];
-
-/* In the first ms in which their counters start near each other. */
-static size_t count_repeated(flake_gen *pair) {
-    enum { half = 32768 };
-    const flake_layout *const l = &flake_gen_options(pair)->layout;
-    flake_parts parts[2] = {{0, 0, 2 * half}, {0, 0, 0}};
-    for (unsigned ms = 0; ms < 20000 && parts[0].seq - parts[1].seq + half >= 2 * half; ms++) {
-        script_now.now_ns += MS;
-        for (unsigned k = 0; k < 2; k++) {
-            CHECK_EQ(flake128_next(&pair[k], &thousands[k * half]), FLAKE_OK);
-            CHECK_EQ(flake128_decompose(l, &thousands[k * half], &parts[k]), FLAKE_OK);
-        }
-    }
-    for (unsigned k = 0; k < 2; k++) CHECK_EQ(flake128_next_n(&pair[k], &thousands[k * half + 1], half - 1), FLAKE_OK);
-    return count_duplicates(thousands, 2 * half);
 }
 
 TEST(ranges_of_counters_that_start_anywhere_are_refused_as_they_would_repeat_ids) {
-    static flake_gen pair[2];
     EACH_KIND(k) {
         if (k->family != OF_128 || k->layout.format == FLAKE_I_BOUNDARY || k->single_thread || k->has_lanes) continue;
-        for (int are_shards = 0; are_shards < 2; are_shards++) {
-            flake_options o = begin_kind(k);
-            const flake_node node = node_of_kind(k, 0);
-            flake_status status[2];
-            if (are_shards) status[0] = status[1] = flake_init_shards(pair, 2, node, &o, &why);
-            for (unsigned i = 0; i < 2 && !are_shards; i++) {
-                o.seq_min = i ? 32768 : 0;
-                o.seq_max = i ? 65535 : 32767;
-                status[i] = flake_init(&pair[i], node, &o, &why);
-            }
-            if (status[0] == FLAKE_OK && status[1] == FLAKE_OK) CHECK_EQ(count_repeated(pair), 0);
-            CHECK(status[0] == FLAKE_INVALID && status[1] == FLAKE_INVALID);
-            CHECK(strstr(why.text, are_shards ? "layout has counters" : "seq_min and seq_max") != NULL);
-        }
+        flake_options o = begin_kind(k);
+        const flake_node node = node_of_kind(k, 0);
+        EXPECT_REASON(flake_init_shards(gen, 1, node, &o, &why), FLAKE_INVALID, "layout has counters");
+        o.seq_max = 32767;
+        EXPECT_REASON(flake_init(gen, node, &o, &why), FLAKE_INVALID, "seq_min and seq_max");
+        o.seq_min = 32768;
+        o.seq_max = 65535;
+        EXPECT_REASON(flake_init(gen, node, &o, &why), FLAKE_INVALID, "seq_min and seq_max");
     }
 }
 
@@ -499,29 +467,6 @@ TEST(a_copy_with_lanes_repeats_nothing) {
     copy_to_other();
     for (int i = 1; i < 4; i++) CHECK_EQ(flake_next(i % 2 ? &other.gen : gen, &drawn[i]), FLAKE_OK);
     CHECK_EQ(count_duplicates(drawn, 4), 0);
-}
-
-/* Processes may have one generator at several addresses. */
-TEST(in_shared_memory_addresses_may_differ) {
-    static struct {
-        flake_gen gen;
-        flake_lane lanes[2];
-    } first, second;
-    for (unsigned i = 0; i < 2; i++) {
-        flake_options o = begin();
-        if (!words_reach_other_processes) return;
-        o.shared_memory = true;
-        if (i == 1) o.lanes = first.lanes;
-        o.lane_count = i == 1 ? 2 : 0;
-        CHECK_EQ(flake_init(&first.gen, flake_node_fixed(NULL, 0), &o, NULL), FLAKE_OK);
-        CHECK_EQ(flake_next(&first.gen, &id), FLAKE_OK);
-        memcpy((void *)&second, (const void *)&first, sizeof first);
-        memset((void *)&first, 0, sizeof first);
-        script_now.now_ns += MS;
-        CHECK_EQ(flake_next(&second.gen, &id), FLAKE_OK);
-        CHECK(flake_available(&second.gen) > 0 && is_zero(&first, sizeof first));
-        CHECK(flake_gen_options(&second.gen) != NULL);
-    }
 }
 
 /* ---- a time from the future ---- */
@@ -619,6 +564,7 @@ static void close_and_end_folder(void) {
     end_folder();
 }
 
+static flake128 thousands[65536];
 static int extends_after; /* so many sleeps */
 static void extend(void) {
     if (--extends_after) script_now.during_sleep = extend;
