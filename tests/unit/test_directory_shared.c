@@ -222,8 +222,6 @@ static void be_a_peer(void) {
     play(role_at_hand);
 }
 
-static void be_a_fork(void) { play(role_at_hand); }
-
 static int peer_main(char **argv) {
     (void)snprintf(home, sizeof home, "%s", argv[2]);
     (void)snprintf(our_folder, sizeof our_folder, "%s", argv[3]);
@@ -234,13 +232,12 @@ static int peer_main(char **argv) {
     return 0;
 }
 
-/* As a fork or as a peer. */
-static int as_other(bool fork_only, const char *role) {
+static int as_peer(const char *role) {
     role_at_hand = role;
-    return end_of(begin_child(fork_only ? be_a_fork : be_a_peer));
+    return end_of(begin_child(be_a_peer));
 }
 
-static void other_plays(bool fork_only, const char *role) { CHECK_EQ(as_other(fork_only, role), 0); }
+static void peer_plays(const char *role) { CHECK_EQ(as_peer(role), 0); }
 
 static void begin_shared(void) {
     begin();
@@ -251,70 +248,65 @@ static void begin_shared(void) {
 /* ---- the holder lives ---- */
 
 TEST(the_holder_extends_and_all_draw) {
-    for (int fork_only = 0; fork_only < 2; fork_only++) {
-        begin_shared();
-        CHECK_EQ(init_it(), FLAKE_OK);
-        CHECK(flake_gen_options(&all->gen)->manual_extend);
-        other_plays(fork_only, "is_not_the_holder");
-        CHECK_EQ(draw_one(), FLAKE_OK);
-        other_plays(fork_only, "draws_up_to_the_horizon");
-        CHECK_EQ(draw_one(), FLAKE_NOT_EXTENDED);
-        CHECK_EQ(extend(), FLAKE_OK);
-        other_plays(fork_only, "draws_one");
-        CHECK_EQ(draw_one(), FLAKE_OK);
-        static flake_gen elsewhere; /* a copy is refused, too, although copies of shared memory are not detected */
-        memcpy((void *)&elsewhere, (const void *)&all->gen, sizeof elsewhere);
-        CHECK_EQ(flake_extend(&elsewhere, NULL), FLAKE_INVALID);
-        CHECK_EQ(flake_close(&elsewhere, NULL), FLAKE_INVALID);
-        pass_ms(10000);
-        disk_fail(1, 100);
-        CHECK_EQ(extend(), FLAKE_IO);
-        disk_begin();
-        CHECK_EQ(draw_one(), FLAKE_IO);
-        other_plays(fork_only, "finds_that_a_write_failed");
-        CHECK_EQ(extend(), FLAKE_OK);
-        other_plays(fork_only, "draws_one");
-        CHECK_EQ(repeated(), 0);
-        close_it(&all->gen);
-        pass_ms(1);
-        CHECK_EQ(draw_one(), FLAKE_CLOSED);
-        other_plays(fork_only, "finds_it_closed");
-    }
+    begin_shared();
+    CHECK_EQ(init_it(), FLAKE_OK);
+    CHECK(flake_gen_options(&all->gen)->manual_extend);
+    peer_plays("is_not_the_holder");
+    IN_CHILD is_not_the_holder();
+    CHECK_EQ(draw_one(), FLAKE_OK);
+    peer_plays("draws_up_to_the_horizon");
+    CHECK_EQ(draw_one(), FLAKE_NOT_EXTENDED);
+    CHECK_EQ(extend(), FLAKE_OK);
+    peer_plays("draws_one");
+    CHECK_EQ(draw_one(), FLAKE_OK);
+    static flake_gen elsewhere; /* a copy is refused, too, although copies of shared memory are not detected */
+    memcpy((void *)&elsewhere, (const void *)&all->gen, sizeof elsewhere);
+    CHECK_EQ(flake_extend(&elsewhere, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_close(&elsewhere, NULL), FLAKE_INVALID);
+    pass_ms(10000);
+    disk_fail(1, 100);
+    CHECK_EQ(extend(), FLAKE_IO);
+    disk_begin();
+    CHECK_EQ(draw_one(), FLAKE_IO);
+    peer_plays("finds_that_a_write_failed");
+    CHECK_EQ(extend(), FLAKE_OK);
+    peer_plays("draws_one");
+    CHECK_EQ(repeated(), 0);
+    close_it(&all->gen);
+    pass_ms(1);
+    CHECK_EQ(draw_one(), FLAKE_CLOSED);
+    peer_plays("finds_it_closed");
 }
 
 TEST(lanes_stop_at_the_horizon_too) {
-    for (int fork_only = 0; fork_only < 2; fork_only++) {
-        begin_shared();
-        const flake_options o = shared_options();
-        CHECK_EQ(flake_init(&all->lanes, slot(1), with_lanes(&o, all->lane, 2), NULL), FLAKE_OK);
-        draws_from_each_lane();
-        other_plays(fork_only, "draws_from_each_lane");
-        pass_ms(10000);
-        other_plays(fork_only, "draws_from_no_lane");
-        CHECK_EQ(flake_extend(&all->lanes, NULL), FLAKE_OK);
-        other_plays(fork_only, "draws_from_each_lane");
-        CHECK_EQ(repeated(), 0);
-        close_it(&all->lanes);
-    }
+    begin_shared();
+    const flake_options o = shared_options();
+    CHECK_EQ(flake_init(&all->lanes, slot(1), with_lanes(&o, all->lane, 2), NULL), FLAKE_OK);
+    draws_from_each_lane();
+    peer_plays("draws_from_each_lane");
+    pass_ms(10000);
+    peer_plays("draws_from_no_lane");
+    CHECK_EQ(flake_extend(&all->lanes, NULL), FLAKE_OK);
+    peer_plays("draws_from_each_lane");
+    CHECK_EQ(repeated(), 0);
+    close_it(&all->lanes);
 }
 
 /* ---- the holder is killed ---- */
 
 TEST(another_process_takes_over) {
-    for (int fork_only = 0; fork_only < 2; fork_only++) {
-        begin_shared();
-        CHECK(WIFSIGNALED(as_other(fork_only, "holds_draws_and_is_killed")));
-        CHECK_EQ(draw_one(), FLAKE_OK); /* some horizon is left */
-        for (int i = 0; i < 3; i++) {
-            CHECK(WIFSIGNALED(as_other(fork_only, "holds_draws_and_is_killed")));
-            other_plays(fork_only, "takes_over"); /* and ends without a close */
-        }
-        CHECK_EQ(take_it_over(), FLAKE_OK);
-        CHECK_EQ(draw_one(), FLAKE_OK);
-        close_it(&all->gen);
-        CHECK_EQ(take_it_over(), FLAKE_CLOSED);
-        CHECK(our->n > 16000);
+    begin_shared();
+    CHECK(WIFSIGNALED(as_peer("holds_draws_and_is_killed")));
+    CHECK_EQ(draw_one(), FLAKE_OK); /* some horizon is left */
+    for (int i = 0; i < 3; i++) {
+        CHECK(WIFSIGNALED(as_peer("holds_draws_and_is_killed")));
+        peer_plays("takes_over"); /* and ends without a close */
     }
+    CHECK_EQ(take_it_over(), FLAKE_OK);
+    CHECK_EQ(draw_one(), FLAKE_OK);
+    close_it(&all->gen);
+    CHECK_EQ(take_it_over(), FLAKE_CLOSED);
+    CHECK(our->n > 16000);
 }
 
 TEST(take_over_refuses_what_has_no_dead_holder) {
@@ -410,20 +402,16 @@ TEST(killed_at_each_call_of_a_close) {
 }
 
 TEST(a_take_over_that_fails_writes_to_nothing_else) {
-    for (int fork_only = 0; fork_only < 2; fork_only++) {
-        begin_shared();
-        CHECK(WIFSIGNALED(as_other(fork_only, "holds_draws_and_is_killed")));
-        other_plays(fork_only, "cannot_take_over");
-    }
+    begin_shared();
+    CHECK(WIFSIGNALED(as_peer("holds_draws_and_is_killed")));
+    peer_plays("cannot_take_over");
 }
 
 TEST(a_take_over_creates_no_file) {
-    for (int fork_only = 0; fork_only < 2; fork_only++) {
-        begin_shared();
-        CHECK(WIFSIGNALED(as_other(fork_only, "holds_draws_and_is_killed")));
-        CHECK_EQ(unlink(slot_path(1)), 0);
-        other_plays(fork_only, "finds_no_file");
-    }
+    begin_shared();
+    CHECK(WIFSIGNALED(as_peer("holds_draws_and_is_killed")));
+    CHECK_EQ(unlink(slot_path(1)), 0);
+    peer_plays("finds_no_file");
 }
 
 /* ---- the file is of another run, or was restored to an earlier copy ---- */
@@ -454,18 +442,16 @@ TEST(a_take_over_elsewhere_leaves_the_holder_alone) {
 }
 
 TEST(a_run_in_between_ends_the_generator_before_it) {
-    for (int fork_only = 0; fork_only < 2; fork_only++) {
-        begin_shared();
-        CHECK(WIFSIGNALED(as_other(fork_only, "holds_draws_and_is_killed")));
-        in_child(another_run);
-        other_plays(fork_only, "finds_another_runs_file");
-        CHECK_EQ(repeated(), 0);
-        CHECK(our->n > 4090);
-        const flake_options o = shared_options(); /* a new start */
-        CHECK_EQ(flake_init(&all->gen, slot(1), &o, NULL), FLAKE_OK);
-        CHECK_EQ(draw_one(), FLAKE_OK);
-        close_it(&all->gen);
-    }
+    begin_shared();
+    CHECK(WIFSIGNALED(as_peer("holds_draws_and_is_killed")));
+    in_child(another_run);
+    peer_plays("finds_another_runs_file");
+    CHECK_EQ(repeated(), 0);
+    CHECK(our->n > 4090);
+    const flake_options o = shared_options(); /* a new start */
+    CHECK_EQ(flake_init(&all->gen, slot(1), &o, NULL), FLAKE_OK);
+    CHECK_EQ(draw_one(), FLAKE_OK);
+    close_it(&all->gen);
 }
 
 /* The next holder of that file waits for an earlier horizon: draws must stop. */

@@ -243,13 +243,6 @@ TEST(a_range_begins_with_its_lowest_number) {
     CHECK_EQ(flake_close(&snos.gen, NULL), FLAKE_OK);
 }
 
-TEST(shards_have_one_node) {
-    const flake_options options = {.layout = flake_layout_twitter};
-    static flake_gen shards[3];
-    CHECK_EQ(flake_init_shards(shards, 3, flake_node_fixed(NULL, 7), &options, NULL), FLAKE_OK);
-    for (size_t i = 0; i < 3; i++) CHECK(flake_gen_node(&shards[i]) == 7 && node_in_id(&shards[i]) == 7);
-}
-
 TEST(a_generator_that_is_not_initialised_has_no_node) {
     static flake_gen ids, copy;
     CHECK(flake_gen_node(&ids) == UINT64_MAX);
@@ -296,7 +289,8 @@ static const char overlaps[] = "node: is the parent's, or that of before the clo
 
 TEST(reinit_takes_another_node) {
     const flake_node zeroed = {.kind = 0};
-    const flake_options options = {.layout = flake_layout_twitter};
+    const flake_options options = {.layout = flake_layout_twitter},
+                        wrong_ahead = {.layout = flake_layout_twitter, .max_ahead_ms = -1};
     const struct {
         flake_node node;
         flake_status status;
@@ -322,6 +316,10 @@ TEST(reinit_takes_another_node) {
         CHECK(flake_gen_node(&ids) == 7); /* a refused call changes nothing */
         FAILS(flake_next(&ids, &id), FLAKE_FORKED, id);
     }
+    CHECK_EQ(flake_reinit_after_fork(&ids, flake_node_fixed(NULL, 8), &wrong_ahead, &why), FLAKE_INVALID);
+    CHECK(says(&why, "max_ahead_ms")); /* found last, by the engine */
+    FAILS(flake_next(&ids, &id), FLAKE_FORKED, id);
+    CHECK(flake_gen_options(&ids) != NULL);
     CHECK_EQ(flake_reinit_after_fork(&ids, flake_node_fixed(NULL, 8), &options, &why), FLAKE_OK);
     CHECK(flake_gen_node(&ids) == 8);
     CHECK(node_in_id(&ids) == 8);

@@ -303,21 +303,6 @@ TEST(an_init_that_failed_leaves_no_generator) {
     free(memory);
 }
 
-/* test_node.c has the nodes that a reinit refuses. */
-TEST(a_reinit_that_failed_leaves_the_generator_forked) {
-    const flake_node own = flake_node_fixed(NULL, 8);
-    flake_options o = begin();
-    CHECK_EQ(flake_init(gen, flake_node_fixed(NULL, 0), &o, NULL), FLAKE_OK);
-    flake_machine_cloned();
-    o.max_ahead_ms = -1; /* found last, by the engine */
-    EXPECT_REASON(flake_reinit_after_fork(gen, own, &o, &why), FLAKE_INVALID, "max_ahead_ms");
-    EXPECT_NO_ID(OF_64, &one, FLAKE_FORKED);
-    CHECK(flake_gen_options(gen) != NULL);
-    o.max_ahead_ms = 0;
-    CHECK_EQ(flake_reinit_after_fork(gen, own, &o, NULL), FLAKE_OK);
-    CHECK_EQ(flake_next(gen, &id), FLAKE_OK);
-}
-
 /* ---- a status that is ignored ---- */
 
 TEST(a_failed_draw_zeroes_its_id) {
