@@ -183,14 +183,9 @@ TEST(an_absolute_folder_of_numbers_may_be_too_long) {
 
 TEST(layouts_that_do_not_hold_together) {
     flake_layout l = flake_layout_idgen;
-    uint64_t id = 7;
     l.time_bits = 1;
     l.time_shift = 64;
-    CHECK_EQ(flake_layout_check(&l, NULL), FLAKE_INVALID);
     CHECK_EQ(flake_layout_end_ms(&l), INT64_MIN);
-    CHECK_EQ(flake_min_at(&l, start_ms, &id), FLAKE_INVALID);
-    CHECK_EQ(flake_max_at(&l, start_ms, &id), FLAKE_INVALID);
-    CHECK_EQ(id, 7);
     l = flake_layout_of(63, 0, 1, 0);
     l.unit_ms = UINT32_MAX;
     CHECK_EQ(flake_layout_end_ms(&l), INT64_MAX); /* the last unit ends past an int64_t */

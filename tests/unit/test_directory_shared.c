@@ -210,7 +210,7 @@ static void play(const char *name) {
 static void be_a_peer(void) {
     char *const arguments[] = {(char *)(uintptr_t)program,
                                (char *)(uintptr_t) "--peer",
-                               home,
+                               folder,
                                our_folder,
                                (char *)(uintptr_t)role_at_hand,
                                NULL};
@@ -223,7 +223,7 @@ static void be_a_peer(void) {
 }
 
 static int peer_main(char **argv) {
-    (void)snprintf(home, sizeof home, "%s", argv[2]);
+    (void)snprintf(folder, sizeof folder, "%s", argv[2]);
     (void)snprintf(our_folder, sizeof our_folder, "%s", argv[3]);
     (void)map_shared("all", sizeof *all); /* so that what follows is elsewhere */
     our = (scene *)map_shared("scene", sizeof *our);
