@@ -360,23 +360,35 @@ static bool streams_are(unsigned closed) {
     return true;
 }
 
-TEST(a_closed_stream_is_not_stood_in_for) {
+static unsigned kept_on_exec(void) {
+    unsigned n = 0;
+    for (int fd = 0; fd < 256; fd++) n += (fcntl)(fd, F_GETFD) == 0;
+    return n;
+}
+
+static unsigned kept_before;
+static void keep_no_more(void) { CHECK(kept_on_exec() <= kept_before); }
+
+/* At no system call does a file have the number of a closed stream, or would a program started then get it. */
+TEST(a_closed_stream_is_not_stood_in_for_and_no_program_gets_a_descriptor) {
     for (unsigned closed = 0; closed < 8; closed++) {
         begin_stint();
         IN_CHILD {
             for (int fd = 0; fd < 3; fd++)
                 if (closed >> fd & 1) (void)close(fd);
+            kept_before = kept_on_exec();
             for (int run = 0; run < 2; run++, pass_ms(5)) { /* a new file, and an existing one */
+                trap = (struct trap){.act = keep_no_more};
                 CHECK(init_slot(&gen, 7) == FLAKE_OK && gen.claim.file.fd > 2);
                 CHECK_EQ(init_sno(&sno, range(8, 9), NULL), FLAKE_OK);
                 CHECK(sno.gen.claim.file.fd > 2);
-                CHECK(fcntl(gen.claim.file.fd, F_GETFD) & FD_CLOEXEC);
                 CHECK(streams_are(closed));
                 pass_ms(4000);
                 CHECK_EQ(draw_from(&gen), FLAKE_OK);
                 CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
                 CHECK_EQ(flake_close(&sno.gen, NULL), FLAKE_OK);
                 CHECK(streams_are(closed));
+                CHECK(trap.calls > 20);
             }
         }
     }

@@ -165,20 +165,6 @@ TEST(a_planted_file_is_refused_or_skipped) {
         }
 }
 
-/* A holder whose file gets a second name keeps it: the other name is of the same file. */
-TEST(a_second_name_does_not_end_a_holder) {
-    begin_as_owner(01777);
-    to_holder = new_line(), from_holder = new_line();
-    const pid_t holder = start_as(owner, hold_1);
-    CHECK(await_word(&from_holder));
-    CHECK_EQ(link(path_of("1.slot"), path_of("name-of-the-attacker")), 0);
-    tell(&to_holder);
-    CHECK(await_word(&from_holder));
-    tell(&to_holder);
-    end_child(holder);
-    hang_up(&to_holder), hang_up(&from_holder);
-}
-
 /* In 0.3 two generators could hold one number by files that were locked and unlinked one after the other. */
 TEST(a_fresh_file_that_he_holds_is_never_the_owners) {
     begin_as_owner(01777);
