@@ -736,26 +736,6 @@ TEST(a_child_of_the_writer_is_not_the_writer) {
     pid_of_all = 0;
 }
 
-/* The lock is the child's, too. */
-TEST(a_number_is_taken_until_the_last_child_has_ended) {
-    const wire to_child = new_line();
-    flake_options o = options_in_scene();
-    IN_KILLED_CHILD {
-        pid_t orphan;
-        run(&gen, 1);
-        IN_CHILD_AS(orphan) (void)await_word(&to_child);
-        be_killed();
-    }
-    CHECK_EQ(init_slot(&gen, 1), FLAKE_IN_USE);
-    tell(&to_child);
-    hang_up(&to_child);
-    o.claim_wait_ms = 100000000;
-    o.no_wait = true;
-    for (int i = 0; i < 1000 && flake_init(&gen, slot(1), &o, NULL) != FLAKE_OK; i++)
-        (void)usleep(1000); /* it ends in its own time */
-    CHECK_EQ(flake_gen_node(&gen), 1);
-}
-
 /* ---- a timer that is still in a write ---- */
 
 static _Atomic(bool) writes, may_write, has_written;

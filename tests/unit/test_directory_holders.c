@@ -317,71 +317,54 @@ TEST(a_failed_reinit_keeps_the_inherited_number_and_another_one_drops_it) {
     hang_up(&to_child), hang_up(&from_child);
 }
 
-/* As by daemon(3). */
+/* As by daemon(3): the child takes a lock of its own, for which it drops the inherited one. It tries already while its
+ * parent lives, or at once when that has ended; with the descriptors closed, as daemons do, reinit or another
+ * generator's init takes it. */
 TEST(a_daemon_continues_with_the_number_of_its_parent) {
-    const wire to_child = new_line(), from_child = new_line();
-    IN_CHILD {
-        pid_t child;
-        run_5(&gen, 7);
-        IN_CHILD_AS(child) {
-            uint64_t id;
-            CHECK_EQ(flake_reinit_after_fork(&gen, slot(7), NULL, &why), FLAKE_IN_USE);
-            CHECK_EQ(flake_try(&gen, &id), FLAKE_FORKED);
-            CHECK_EQ(flake_reinit_after_fork(&gen, range(7, 7), NULL, &why), FLAKE_IN_USE);
-            tell(&from_child);
-            (void)await_word(&to_child); /* the parent has ended */
-            const int before = descriptors();
-            CHECK_EQ(flake_reinit_after_fork(&gen, slot(7), NULL, &why), FLAKE_OK);
-            CHECK(descriptors() - before <= 1);
-            CHECK_EQ(draw(&gen, 5), 5);
-            CHECK_EQ(flake_extend(&gen, NULL), FLAKE_OK);
-            tell(&from_child);
-            (void)await_word(&to_child);
-            CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
-        }
-        (void)await_word(&from_child);
-        CHECK_EQ(draw(&gen, 5), 5); /* the parent, too, until it ends */
-    }
-    tell(&to_child);
-    CHECK(await_word(&from_child));
-    CHECK_EQ(our->n, 15);
-    CHECK_EQ(repeated(), 0);
-    CHECK_EQ(init_slot(&other, 7), FLAKE_IN_USE);
-    tell(&to_child);
-    hang_up(&to_child), hang_up(&from_child);
-}
-
-/* The parent has ended before the first reinit, which drops the inherited lock to take its own. With the descriptors
- * closed, as daemons do, reinit or another generator's init takes it. */
-TEST(a_daemon_drops_the_lock_that_it_inherited_to_take_its_own) {
-    for (int closes_all = 0; closes_all < 2; closes_all++)
-        for (int by_init = 0; by_init <= closes_all; by_init++) {
-            begin();
-            const wire to_child = new_line(), from_child = new_line();
-            IN_CHILD {
-                pid_t child;
-                run_5(&gen, 7);
-                IN_CHILD_AS(child) {
-                    flake_gen *const holder = by_init ? &other : &gen;
-                    const int before = descriptors();
-                    if (closes_all) CHECK_EQ((close)(gen.claim.file.fd), 0);
-                    (void)await_word(&to_child);
-                    if (by_init) CHECK_EQ(init_slot(&other, 7), FLAKE_OK);
-                    else CHECK_EQ(flake_reinit_after_fork(&gen, slot(7), NULL, &why), FLAKE_OK);
-                    if (by_init) CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
-                    CHECK_EQ(descriptors(), before);
-                    CHECK_EQ(init_slot(&third, 7), FLAKE_IN_USE);
-                    CHECK_EQ(draw(holder, 5), 5);
-                    CHECK_EQ(flake_extend(holder, NULL), FLAKE_OK);
-                    CHECK_EQ(flake_close(holder, NULL), FLAKE_OK);
+    enum { TRIES_FIRST, AT_ONCE, CLOSES_ALL, CLOSES_ALL_AND_INITS, ways };
+    for (int way = 0; way < ways; way++) {
+        begin();
+        const wire to_child = new_line(), from_child = new_line();
+        IN_CHILD {
+            pid_t child;
+            run_5(&gen, 7);
+            IN_CHILD_AS(child) {
+                flake_gen *const holder = way == CLOSES_ALL_AND_INITS ? &other : &gen;
+                const int before = descriptors();
+                uint64_t id;
+                if (way == TRIES_FIRST) {
+                    CHECK_EQ(flake_reinit_after_fork(&gen, slot(7), NULL, &why), FLAKE_IN_USE);
+                    CHECK_EQ(flake_try(&gen, &id), FLAKE_FORKED);
+                    CHECK_EQ(flake_reinit_after_fork(&gen, range(7, 7), NULL, &why), FLAKE_IN_USE);
                     tell(&from_child);
                 }
+                if (way >= CLOSES_ALL) CHECK_EQ((close)(gen.claim.file.fd), 0);
+                (void)await_word(&to_child); /* the parent has ended */
+                if (holder == &gen) CHECK_EQ(flake_reinit_after_fork(&gen, slot(7), NULL, &why), FLAKE_OK);
+                else {
+                    CHECK_EQ(init_slot(&other, 7), FLAKE_OK);
+                    CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
+                }
+                CHECK_EQ(descriptors(), before);
+                CHECK_EQ(init_slot(&third, 7), FLAKE_IN_USE);
+                CHECK_EQ(draw(holder, 5), 5);
+                CHECK_EQ(flake_extend(holder, NULL), FLAKE_OK);
+                tell(&from_child);
+                (void)await_word(&to_child);
+                CHECK_EQ(flake_close(holder, NULL), FLAKE_OK);
             }
-            tell(&to_child);
-            CHECK(await_word(&from_child));
-            CHECK_EQ(our->n, 10);
-            hang_up(&to_child), hang_up(&from_child);
+            if (way == TRIES_FIRST) {
+                (void)await_word(&from_child);
+                CHECK_EQ(draw(&gen, 5), 5); /* the parent, too, until it ends */
+            }
         }
+        tell(&to_child);
+        CHECK(await_word(&from_child));
+        CHECK_EQ(our->n, way == TRIES_FIRST ? 15 : 10);
+        CHECK_EQ(init_slot(&other, 7), FLAKE_IN_USE);
+        tell(&to_child);
+        hang_up(&to_child), hang_up(&from_child);
+    }
 }
 
 TEST(only_a_number_without_a_directory_is_compared_with_the_parents) {

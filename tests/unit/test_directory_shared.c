@@ -16,7 +16,6 @@ static struct shared {
     flake_gen shards[2];
     flake_lane lane[2];
     flake_gen lanes;
-    sno_gen sno;
 } * all; /* what processes share */
 
 static const char *program;
@@ -610,7 +609,7 @@ TEST(any_order_of_deaths_take_overs_and_private_runs_repeats_nothing) {
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) CHECK(counts[i] > 0);
 }
 
-/* ---- shards and snos ---- */
+/* ---- shards ---- */
 
 TEST(shards_of_a_dead_process_are_taken_over_by_the_first) {
     uint64_t id;
@@ -630,34 +629,6 @@ TEST(shards_of_a_dead_process_are_taken_over_by_the_first) {
     close_it(&all->shards[0]);
     pass_ms(1);
     for (int i = 0; i < 2; i++) CHECK_EQ(flake_try(&all->shards[i], &id), FLAKE_CLOSED);
-}
-
-static flake_status draw_one_sno(void) {
-    sno_id id;
-    const flake_status status = sno_try(&all->sno, 0, &id);
-    if (status == FLAKE_OK) note(sno_key(id));
-    return status;
-}
-
-TEST(snos_are_taken_over_too) {
-    begin_shared();
-    IN_KILLED_CHILD {
-        const flake_options o = {.shared_memory = true, .start_this_unit = true};
-        const sno_snapshot pool = pool_of_numbers(5, 0, 99);
-        CHECK_EQ(sno_init(&all->sno, slot(5), &pool, &o, NULL), FLAKE_OK);
-        for (int i = 0; i < 100; i++) CHECK_EQ(draw_one_sno(), FLAKE_OK);
-        be_killed();
-    }
-    CHECK_EQ(flake_extend(&all->sno.gen, NULL), FLAKE_INVALID);
-    pass_ms(2900);
-    CHECK_EQ(draw_one_sno(), FLAKE_OK);
-    pass_ms(1000);
-    CHECK_EQ(draw_one_sno(), FLAKE_NOT_EXTENDED);
-    CHECK_EQ(flake_take_over(&all->sno.gen, NULL), FLAKE_OK);
-    CHECK_EQ(draw_one_sno(), FLAKE_OK);
-    CHECK_EQ(flake_extend(&all->sno.gen, NULL), FLAKE_OK);
-    CHECK_EQ(atomic_load(&our->sleeps), 0);
-    close_it(&all->sno.gen);
 }
 
 int main(int argc, char **argv) {
