@@ -215,32 +215,25 @@ TEST(a_node_that_no_call_has_made_is_refused) {
     snos_refuse(zeroed, FLAKE_INVALID, "node: was not made by flake_node_fixed");
 }
 
-/* Refused before the directory is made. */
-TEST(a_directory_needs_a_name) {
-    const char *const words = "node: the directory has no name: \".\" is this one";
-    layouts_refuse(true, flake_node_fixed("", 7), FLAKE_INVALID, words);
-    layouts_refuse(true, flake_node_any("", 0, 9), FLAKE_INVALID, words);
-    snos_refuse(flake_node_fixed("", 7), FLAKE_INVALID, words);
-}
-
-TEST(a_range_needs_a_directory) {
-    layouts_refuse(true, flake_node_any(NULL, 0, 9), FLAKE_INVALID, "node: flake_node_any needs a directory");
-    layouts_refuse(true, flake_node_any(NULL, 7, 7), FLAKE_INVALID, "node: flake_node_any needs a directory");
-    snos_refuse(flake_node_any(NULL, 0, 9), FLAKE_INVALID, "node: flake_node_any needs a directory");
-}
-
-TEST(a_range_begins_with_its_lowest_number) {
-    const char *const words = "node: the range's first number is above its last";
-    static flake_gen ids;
-    static sno_gen snos;
-    layouts_refuse(true, flake_node_any(folder, 10, 9), FLAKE_INVALID, words);
-    snos_refuse(flake_node_any(folder, 1, 0), FLAKE_INVALID, words);
-    CHECK_EQ(flake_init(&ids, flake_node_any(folder, 9, 10), NULL, NULL), FLAKE_OK);
-    CHECK(flake_gen_node(&ids) == 9 && node_in_id(&ids) == 9);
-    CHECK_EQ(sno_init(&snos, flake_node_any(folder, 9, 10), NULL, NULL, NULL), FLAKE_OK);
-    CHECK_EQ(sno_gen_partition(&snos), 10);
-    CHECK_EQ(flake_close(&ids, NULL), FLAKE_OK);
-    CHECK_EQ(flake_close(&snos.gen, NULL), FLAKE_OK);
+/* Refused before a directory is made. */
+TEST(a_node_that_lacks_its_gate_or_directory_or_begins_above_its_last_number_is_refused) {
+    static flake_atomic64 word;
+    const flake_gate empty = {.admit = NULL}, fence_alone = {.admit = NULL, .fence = &word};
+    const struct {
+        flake_node node;
+        const char *words;
+    } rows[] = {{flake_node_fixed("", 7), "node: the directory has no name: \".\" is this one"},
+                {flake_node_any("", 0, 9), "node: the directory has no name: \".\" is this one"},
+                {flake_node_any(NULL, 0, 9), "node: flake_node_any needs a directory"},
+                {flake_node_any(NULL, 7, 7), "node: flake_node_any needs a directory"},
+                {flake_node_any(folder, 10, 9), "node: the range's first number is above its last"},
+                {flake_node_gated(NULL, 7), "node: flake_node_gated needs a gate"},
+                {flake_node_gated(&empty, 7), "node: flake_node_gated needs a gate"},
+                {flake_node_gated(&fence_alone, 7), "node: flake_node_gated needs a gate"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        layouts_refuse(true, rows[i].node, FLAKE_INVALID, rows[i].words);
+        snos_refuse(rows[i].node, FLAKE_INVALID, rows[i].words);
+    }
 }
 
 TEST(a_generator_that_is_not_initialised_has_no_node) {
@@ -270,17 +263,6 @@ TEST(the_node_of_another_service_carries_its_gate) {
     CHECK(asked > 0);
     CHECK_EQ(flake_init(&ids, flake_node_fixed(NULL, 7), NULL, NULL), FLAKE_OK);
     CHECK_EQ(flake_next(&ids, &id), FLAKE_OK); /* no gate of an earlier init */
-}
-
-TEST(a_gated_node_without_a_gate_is_refused) {
-    const flake_gate empty = {.admit = NULL};
-    static flake_atomic64 word;
-    const flake_gate fence_alone = {.admit = NULL, .fence = &word};
-    const flake_gate *const gates[] = {NULL, &empty, &fence_alone};
-    for (size_t i = 0; i < 3; i++) {
-        layouts_refuse(true, flake_node_gated(gates[i], 7), FLAKE_INVALID, "node: flake_node_gated needs a gate");
-        snos_refuse(flake_node_gated(gates[i], 7), FLAKE_INVALID, "node: flake_node_gated needs a gate");
-    }
 }
 
 /* ---- after a fork: generators are inherited ones after flake_machine_cloned, too ---- */
