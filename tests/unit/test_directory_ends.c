@@ -14,26 +14,6 @@ static void pause_before(const volatile void *at);
 
 /* ---- the disk ---- */
 
-TEST(a_full_disk_stops_draws_at_the_horizon) {
-    for (int step = 1; step <= 2; step++) {
-        CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
-        disk_fail(step, 1000000);
-        const int64_t horizon_ns = horizon_of(1);
-        unsigned drawn = 0;
-        flake_status status;
-        for (; (status = draw_from(&gen)) == FLAKE_OK && drawn < 4000; pass_ms(1), drawn++)
-            CHECK(newest_ms() * a_ms < horizon_ns);
-        CHECK_EQ(status, FLAKE_IO);
-        CHECK(drawn >= 2998);
-        CHECK_EQ(flake_extend(&gen, NULL), FLAKE_IO);
-        CHECK_EQ(draw_from(&gen), FLAKE_IO);
-        disk_begin();
-        CHECK_EQ(draw_from(&gen), FLAKE_OK);
-        close_it(&gen);
-        CHECK_EQ(access(path_of("1.slot.new"), F_OK), -1);
-    }
-}
-
 /* Not by each draw, or each would wait for a slow disk. A sixteenth of the horizon later. */
 TEST(a_write_that_failed_is_tried_again_soon) {
     CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * Mistakes of a program: it continues after a failed init, copies a generator, ignores a status, passes a time from
- * the future, forgets to extend its horizon or to close, draws after a close, or makes a call that this kind of
- * generator does not have. It gets a status, a reason or a compiler warning; a call that fails changes nothing (I4),
- * and a copy repeats IDs for at most a unit ("why a copy of a generator repeats IDs"). Most tests hold for every kind
- * of generator: a table of them comes first. Nodes that are refused: test_node.c; numbers of a directory that are in
- * use, or closed by a copy: test_directory_holders.c.
+ * Mistakes of a program get a status, a reason or a compiler warning; a call that fails changes nothing (I4), and a copy
+ * repeats IDs for at most a unit ("why a copy of a generator repeats IDs"). Most tests hold for every kind of generator:
+ * a table of them comes first. Nodes that are refused: test_node.c; numbers of a directory: test_directory_holders.c.
  * Runs on Windows: it needs neither fork nor POSIX.
  */
 #define _GNU_SOURCE
