@@ -538,9 +538,15 @@ TEST(a_number_that_another_process_creates_meanwhile_is_in_use) {
     CHECK_EQ(draw(&other, 5), 5);
 }
 
-/* ---- forks, clones, closes, deaths and inits in any order, on a clock that steps back now and then ---- */
+/* ---- forks, clones, closes, deaths, take-overs and inits in any order, on a clock that steps back now and then ---- */
 
 static uint64_t random_state;
+
+/* What processes share: a generator, and how often they have taken it over, extended it, begun it and drawn from it. */
+static struct common {
+    flake_gen gen;
+    _Atomic(unsigned) takes, extends, begins, draws;
+} * common;
 
 /* Some run ahead of the clock, or have a short horizon. */
 static flake_options some_options(void) {
@@ -565,10 +571,12 @@ static void take_some_steps_one_deeper(void) {
 
 static void take_a_step(void) {
     flake_gen *const g = &many[random_below(&random_state, 3)];
-    const uint64_t number = random_below(&random_state, 4);
+    const uint64_t number = random_below(&random_state, 5);
     const flake_node any = range(0, 3);
     const flake_options o = some_options();
-    switch (random_below(&random_state, 16)) {
+    flake_options shared = o;
+    shared.shared_memory = true;
+    switch (random_below(&random_state, words_reach_other_processes ? 26 : 16)) {
     case 0: (void)!init_with(g, slot(number), o); break; /* without a close: what it held stays locked */
     case 1: (void)!init_with(g, any, o); break;
     case 2: (void)!flake_reinit_after_fork(g, slot(number), NULL, NULL); break;
@@ -591,6 +599,26 @@ static void take_a_step(void) {
         (void)!flake_init_shards(shards, 3, any, &o, NULL);
         break;
     case 12: (void)draw(&shards[number % 3], 5); break;
+    case 16:
+    case 17:
+    case 18: common->takes += flake_take_over(&common->gen, NULL) == FLAKE_OK; break;
+    case 19: common->extends += flake_extend(&common->gen, NULL) == FLAKE_OK; break;
+    case 20:
+        if (random_below(&random_state, 3) == 0) (void)flake_close(&common->gen, NULL);
+        break;
+    case 21:
+    case 22:
+        if (draw(&common->gen, 1) == 1) break;
+        (void)flake_close(&common->gen, NULL);
+        common->begins += init_with(&common->gen, slot(4), shared) == FLAKE_OK;
+        break;
+    case 23:
+        if (init_slot(&other, 4) != FLAKE_OK) break; /* another run of the number */
+        (void)draw(&other, 3);
+        close_it(&other);
+        break;
+    case 24:
+    case 25: common->draws += (unsigned)draw(&common->gen, 3); break;
     default: (void)draw(g, 1 + (size_t)random_below(&random_state, 30)); break;
     }
 }
@@ -604,10 +632,12 @@ static void take_some_steps(void) {
     }
 }
 
-TEST(any_order_of_forks_clones_and_closes_repeats_nothing) {
+TEST(any_order_of_forks_clones_closes_and_take_overs_repeats_nothing) {
     size_t all_ids = 0;
-    for (uint64_t seed = 1; seed <= (small ? 100 : 2000) && !check_failures; seed++) {
+    common = (struct common *)map_shared("common", sizeof *common);
+    for (uint64_t seed = 1; seed <= (small ? 150 : 2500) && !check_failures; seed++) {
         begin();
+        memset((void *)&common->gen, 0, sizeof common->gen);
         random_state = seed * 0x9e3779b97f4a7c15;
         depth = 0;
         (void)end_of(begin_child(take_some_steps_one_deeper));
@@ -616,6 +646,8 @@ TEST(any_order_of_forks_clones_and_closes_repeats_nothing) {
         if (check_failures) printf("  seed %" PRIu64 "\n", seed);
     }
     CHECK(all_ids > 2000);
+    if (words_reach_other_processes)
+        CHECK(common->takes > 5 && common->extends > 5 && common->begins > 50 && common->draws > 500);
 }
 
 /* ---- a crowd ---- */
