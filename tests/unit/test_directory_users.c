@@ -67,24 +67,15 @@ static void find_1_foreign(void) {
     CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
 }
 
-/* Locks a file for reading and for writing, if it can be opened, until it is killed. */
-static void lock_and_stay(const char *name) {
-    const int fd = (open)(path_of(name), O_RDWR);
-    const int to_read = fd < 0 ? (open)(path_of(name), O_RDONLY) : fd;
+/* Locks the file for reading and for writing, if it can be opened, until it is killed. */
+static void lock_1_and_stay(void) {
+    const int fd = (open)(path_of("1.slot"), O_RDWR);
+    const int to_read = fd < 0 ? (open)(path_of("1.slot"), O_RDONLY) : fd;
     struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
     if (fd < 0) all.l_type = F_RDLCK;
     if (to_read >= 0) (void)(fcntl)(to_read, F_OFD_SETLK, &all);
     tell(&from_holder);
     (void)pause();
-}
-static void lock_1_and_stay(void) {
-    (void)umask(0);
-    lock_and_stay("1.slot");
-}
-static void plant_a_locked_file_and_stay(void) {
-    (void)umask(0);
-    (void)(close)((open)(path_of("1.slot.new"), O_RDWR | O_CREAT, 0666));
-    lock_and_stay("1.slot.new");
 }
 
 static void end_it(pid_t child) {
@@ -163,20 +154,6 @@ TEST(a_planted_file_is_refused_or_skipped) {
             as(owner, find_1_foreign);
             if (check_failures) printf("  planted %d, beside %d\n", planted, beside);
         }
-}
-
-/* In 0.3 two generators could hold one number by files that were locked and unlinked one after the other. */
-TEST(a_fresh_file_that_he_holds_is_never_the_owners) {
-    begin_as_owner(01777);
-    to_holder = new_line(), from_holder = new_line();
-    const pid_t locker = start_as(attacker, plant_a_locked_file_and_stay);
-    CHECK(await_word(&from_holder));
-    as(owner, find_1_foreign);
-    end_it(locker);
-    as(owner, find_1_foreign);
-    CHECK_EQ(unlink(path_of("1.slot.new")), 0);
-    as(owner, run_1);
-    hang_up(&to_holder), hang_up(&from_holder);
 }
 
 /* Two users that both draw in a sticky directory: the second is refused. */

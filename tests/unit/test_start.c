@@ -48,15 +48,18 @@ static void inherit(void) {
     flake_machine_cloned();
 }
 
-/* As one generator, as two shards, or with two lanes; and by a reinit, where the parent had node 4 and no lanes. */
+/* As one generator, as two shards, or with two lanes; and by a reinit, where the parent had node 4, and neither lanes nor
+ * after_unix_ms. */
 enum form { ONE, SHARDS, LANES, ANEW, ANEW_WITH_LANES, forms };
 
 static flake_status init_as(enum form form, const flake_options *o) {
     const flake_node node = flake_node_fixed(NULL, 5);
     const bool has_lanes = form == LANES || form == ANEW_WITH_LANES;
+    flake_options parents = *o;
     if (form == SHARDS) return flake_init_shards(shards, 2, node, o, NULL);
     if (form < ANEW) return flake_init(shards, node, has_lanes ? with_lanes(o, lanes, 2) : o, NULL);
-    CHECK_EQ(flake_init(shards, flake_node_fixed(NULL, 4), o, NULL), FLAKE_OK);
+    parents.after_unix_ms = 0;
+    CHECK_EQ(flake_init(shards, flake_node_fixed(NULL, 4), &parents, NULL), FLAKE_OK);
     inherit();
     return flake_reinit_after_fork(shards, node, has_lanes ? with_lanes(o, lanes, 2) : o, NULL);
 }
@@ -64,9 +67,11 @@ static flake_status init_as(enum form form, const flake_options *o) {
 static flake_status init_sno_as(enum form form, const flake_options *o) {
     const sno_snapshot before = pool_of_numbers(4, 1, 4), pool = pool_of_numbers(5, 1, 4);
     const flake_node node = flake_node_fixed(NULL, 5);
+    flake_options parents = *o;
     if (form == SHARDS) return sno_init_shards(sno_shards, 2, node, &pool, o, NULL);
     if (form < ANEW) return sno_init(sno_shards, node, &pool, form == LANES ? with_lanes(o, lanes, 2) : o, NULL);
-    CHECK_EQ(sno_init(sno_shards, flake_node_fixed(NULL, 4), &before, o, NULL), FLAKE_OK);
+    parents.after_unix_ms = 0;
+    CHECK_EQ(sno_init(sno_shards, flake_node_fixed(NULL, 4), &before, &parents, NULL), FLAKE_OK);
     inherit();
     return sno_reinit_after_fork(sno_shards, node, &pool, o, NULL);
 }
@@ -597,33 +602,21 @@ static int64_t read_and_be_cloned(void *user) {
 }
 
 TEST(a_clone_while_init_waits_stops_the_generator) {
-    const sno_snapshot pool = pool_of_numbers(5, 1, 4);
-    const flake_node node = flake_node_fixed(NULL, 5);
+    const enum form some[] = {ONE, SHARDS, ANEW};
     for (int i = 0; i < 6; i++) {
-        flake_options o = options_of_flake(0, 0, read_and_be_cloned, &script_now),
-                      s = options_of_sno(read_and_be_cloned, &script_now);
+        const bool is_sno = i % 2;
+        flake_options o = is_sno ? options_of_sno(read_and_be_cloned, &script_now)
+                                 : options_of_flake(0, 0, read_and_be_cloned, &script_now);
         uint64_t id;
         sno_id sno;
         clock_at(T);
-        if (i == 2) CHECK_EQ(flake_init(shards, flake_node_fixed(NULL, 4), &o, NULL), FLAKE_OK);
-        if (i == 5) CHECK_EQ(sno_init(sno_shards, flake_node_fixed(NULL, 4), NULL, &s, NULL), FLAKE_OK);
-        if (i % 3 == 2) inherit();
         is_cloned = false;
-        o.after_unix_ms = s.after_unix_ms = T + 30;
-        const flake_status status =
-            i == 0   ? flake_init(shards, node, &o, NULL)
-                 : i == 1 ? flake_init_shards(shards, 2, node, &o, NULL)
-                 : i == 2 ? flake_reinit_after_fork(shards, node, &o, NULL)
-                 : i == 3 ? sno_init(sno_shards, node, &pool, &s, NULL)
-                 : i == 4 ? sno_init_shards(sno_shards, 2, node, &pool, &s, NULL)
-                          : sno_reinit_after_fork(sno_shards, node, &pool, &s, NULL);
-        CHECK_EQ(status, FLAKE_OK);
+        o.after_unix_ms = T + 30;
+        CHECK_EQ(is_sno ? init_sno_as(some[i / 2], &o) : init_as(some[i / 2], &o), FLAKE_OK);
         CHECK(is_cloned);
-        for (int shard = 0; shard < 1 + (i % 3 == 1); shard++)
-            CHECK_EQ(i < 3 ? flake_next(&shards[shard], &id)
-                           : sno_next(&sno_shards[shard], 7, &sno),
-                     FLAKE_FORKED);
-        CHECK_EQ(flake_close(i < 3 ? &shards[0] : &sno_shards[0].gen, NULL), FLAKE_OK);
+        for (int shard = 0; shard < 1 + (some[i / 2] == SHARDS); shard++)
+            CHECK_EQ(is_sno ? sno_next(&sno_shards[shard], 7, &sno) : flake_next(&shards[shard], &id), FLAKE_FORKED);
+        CHECK_EQ(flake_close(is_sno ? &sno_shards[0].gen : &shards[0], NULL), FLAKE_OK);
     }
 }
 
