@@ -211,6 +211,4 @@ TEST(a_layout_with_one_member_is_none) {
         CHECK(strstr(options_why(node_in(&with_one[i].layout, 0), &with_one[i]), "layout") != NULL);
 }
 
-/* ---- sno.h ---- */
-
 int main(int argc, char **argv) { return directory_main(argc, argv); }

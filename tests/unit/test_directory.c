@@ -709,24 +709,6 @@ TEST(a_timer_keeps_up_with_ids_ahead_of_the_clock) {
 
 /* ---- snos ---- */
 
-TEST(a_sno_has_a_number_as_its_partition) {
-    sno_id id;
-    int64_t last_ms = 0;
-    for (int run = 0; run < 3; run++) {
-        const sno_snapshot pool = pool_of_numbers(0x1234, 100, 199);
-        CHECK_EQ(init_sno(&sno, slot(0x1234), &pool), FLAKE_OK);
-        CHECK_EQ(sno_try(&sno, 7, &id), FLAKE_OK);
-        CHECK(sno_partition(id) == 0x1234 && sno_sequence(id) == 100);
-        CHECK(sno_time_ms(id) > last_ms);
-        last_ms = sno_time_ms(id);
-        close_it(&sno.gen);
-        if (run == 1) crash(0x1234 % 1024);
-    }
-    CHECK_EQ(init_sno(&sno, slot(65536), NULL), FLAKE_NODE_RANGE);
-    CHECK_EQ(init_sno(&sno, range(0x1234, 0x1235), NULL), FLAKE_OK);
-    CHECK_EQ(sno_gen_partition(&sno), 0x1235); /* the first is not over */
-}
-
 TEST(a_snapshot_does_not_pass_by_the_horizon) {
     sno_snapshot pool = pool_of_numbers(8, 0, 99);
     sno_id id;

@@ -736,9 +736,7 @@ TEST(a_child_of_the_writer_is_not_the_writer) {
     pid_of_all = 0;
 }
 
-/* ---- a timer that is still in a write ---- */
-
-static _Atomic(bool) writes, may_write, has_written;
+static _Atomic(bool) writes, may_write, has_written; /* of a timer that is still in a write */
 static const char *slow_call;
 
 static bool write_slowly(const char *name) {

@@ -351,8 +351,6 @@ TEST(a_lock_that_cannot_be_had_is_not_anothers) {
     }
 }
 
-/* ---- the standard streams ---- */
-
 /* A bit for each stream that is closed. */
 static bool streams_are(unsigned closed) {
     for (int fd = 0; fd < 3; fd++)

@@ -10,8 +10,6 @@
 static flake_gen many[4], shards[3];
 static sno_gen other_sno, sno_shards[3];
 
-/* ---- what the tests share ---- */
-
 static void close_all(void) {
     end_scene();
     for (int i = 0; i < 4; i++) close_it(&many[i]);
@@ -461,8 +459,6 @@ TEST(close_frees_the_number_although_a_child_lives_and_after_a_clone_so_does_rei
     }
 }
 
-/* ---- shards ---- */
-
 TEST(shards_have_one_claim_held_by_the_first) {
     const flake_options o = options_in_scene(), s = options_of_sno(scene_clock, NULL);
     uint64_t id;
@@ -523,8 +519,6 @@ TEST(shards_have_one_claim_held_by_the_first) {
     CHECK_EQ(flake_init_shards(shards, 2, slot(7), &o, NULL), FLAKE_OK);
     for (int i = 0; i < 2; i++) CHECK_EQ(draw(&shards[i], 5), 5);
 }
-
-/* ---- several at once ---- */
 
 /* Another process begins the file while this one is about to. */
 static void make_it_first(void) { CHECK_EQ(init_slot(&other, 0), FLAKE_OK); }

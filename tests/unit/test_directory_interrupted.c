@@ -249,8 +249,6 @@ TEST(a_handler_that_interrupts_a_close_does_not_close) {
     CHECK(at >= 4);
 }
 
-/* ---- errno ---- */
-
 TEST(errno_is_unchanged) {
     for (int is_sno = 0; is_sno < 2; is_sno++) {
         begin();

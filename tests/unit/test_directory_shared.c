@@ -460,8 +460,6 @@ TEST(a_file_restored_to_an_earlier_copy_is_not_taken_over) {
     CHECK_EQ(draw_one(), FLAKE_MISMATCH);
 }
 
-/* ---- a child inherited the file ---- */
-
 TEST(a_child_of_the_holder_keeps_the_number_until_it_calls_close) {
     const wire to_orphan = new_line(), from_orphan = new_line();
     begin_shared();
@@ -528,8 +526,6 @@ TEST(of_two_that_take_over_at_once_one_does) {
     CHECK_EQ(draw_one(), FLAKE_OK);
     close_it(&all->gen);
 }
-
-/* ---- shards ---- */
 
 TEST(shards_of_a_dead_process_are_taken_over_by_the_first) {
     uint64_t id;

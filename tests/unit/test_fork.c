@@ -198,8 +198,7 @@ TEST(parents_and_children_share_no_id) {
     with_and_without_a_page(each_start_is_refused_and_goes_on);
 }
 
-/* ---- vfork: the child lives in the parent's memory, and leaves it by exec ---- */
-
+/* The child lives in the parent's memory, and leaves it by exec. */
 static void exec_in_between(void) {
     char name[] = "true";
     char *const arguments[] = {name, NULL};
@@ -218,8 +217,6 @@ static void exec_in_between(void) {
 }
 
 TEST(vfork_and_exec_leave_the_parent_alone) { with_and_without_a_page(exec_in_between); }
-
-/* ---- threads that draw while another forks ---- */
 
 enum { drawers = 3, forks = 12 };
 static _Atomic(bool) stop;
@@ -410,8 +407,6 @@ static void begin_anew(void) {
 
 TEST(first_calls_leave_errno_alone) { with_and_without_a_page(begin_anew); }
 
-/* ---- generators in shared memory ---- */
-
 /* A stock belongs to one process, even if others draw from the same generator. */
 static void draw_from_shared(void) {
     const struct way ways_to_them[] = {{"", FAMILY_FLAKE, &common->gen, BY_NEXT},
@@ -513,8 +508,6 @@ TEST(a_clone_in_the_first_draw_drops_its_place) {
     }
 }
 
-/* ---- the process owner ID ---- */
-
 static void clone_and_fork(void) {
     flake_atomic64 *word;
     const uint64_t own = flake_i_process_owner_id(), before = flake_i_instance_owner_id(&word);
@@ -529,8 +522,6 @@ static void clone_and_fork(void) {
 }
 
 TEST(a_clone_leaves_a_process_what_it_holds_and_a_fork_does_not) { with_and_without_a_page(clone_and_fork); }
-
-/* ---- no system call per ID ---- */
 
 #if defined(__linux__)
 TEST(an_id_takes_no_system_call) {

@@ -247,8 +247,6 @@ TEST(a_generator_that_is_not_initialised_has_no_node) {
     CHECK(flake_gen_node(&ids) == UINT64_MAX);
 }
 
-/* ---- gates ---- */
-
 TEST(the_node_of_another_service_carries_its_gate) {
     static flake_gen ids;
     int asked = 0;

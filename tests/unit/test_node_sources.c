@@ -284,8 +284,6 @@ TEST(a_number_in_the_environment) {
     CHECK_EQ(node, no_number);
 }
 
-/* ---- random bytes ---- */
-
 static int next_descriptor(void) {
     const int fd = open("/dev/null", O_RDONLY);
     CHECK_EQ(close(fd), 0);

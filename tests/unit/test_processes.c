@@ -290,8 +290,6 @@ TEST(another_process_takes_over_from_a_killed_holder_while_all_draw) {
     CHECK_EQ(flake_close(next, NULL), FLAKE_OK);
 }
 
-/* ---- one after the other, with the same number ---- */
-
 enum { takers = small ? 100 : 1000, ids_each = 3 };
 
 /* One generator's life. */
@@ -325,8 +323,6 @@ TEST(a_generator_takes_over_a_number_in_the_unit_of_the_one_before) {
         CHECK(falls_of(ids, ids_each * takers) > 0); /* what the default prevents */
     }
 }
-
-/* ---- started at once ---- */
 
 enum { claimants = 8 };
 static flake_gen claimed[claimants];

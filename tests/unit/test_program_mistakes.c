@@ -451,8 +451,6 @@ TEST(a_copy_with_lanes_repeats_nothing) {
     CHECK_EQ(count_duplicates(drawn, 4), 0);
 }
 
-/* ---- a time from the future ---- */
-
 /* The last time that is accepted while the clock reads T. The next unit is refused, and changes nothing. */
 static void check_furthest(family f, int64_t furthest_ms) {
     const int64_t unit_ms = f == OF_SNOS ? 4 : 1;
@@ -497,8 +495,6 @@ TEST(a_time_given_is_ahead_by_a_unit_at_most) {
     EXPECT_NO_ID_AT(OF_64, &one, T + 1, FLAKE_TOO_FAR_AHEAD);
     CHECK_EQ(flake_try_at(gen, T, &id), FLAKE_OK);
 }
-
-/* ---- draws after a close ---- */
 
 /* From the next unit on; queries answer, and the memory serves the next init. */
 TEST(a_closed_generator_draws_nothing) {

@@ -112,8 +112,6 @@ TEST(each_init_starts_in_the_next_unit) {
     }
 }
 
-/* ---- each call ---- */
-
 /* `earlier` has drawn all of T + 1 when `later` is initialised in it. */
 static void earlier_and_later(const flake_options *earlier_o, const flake_options *later_o) {
     uint64_t ids[3];
@@ -369,8 +367,6 @@ TEST(a_child_inherits_no_start_at_once) {
     CHECK_EQ(sno_reinit_after_fork(&later_sno, flake_node_fixed(NULL, 5), NULL, NULL, NULL), FLAKE_OK);
     CHECK_EQ(sno_try(&later_sno, 7, &sno), FLAKE_AGAIN);
 }
-
-/* ---- long units ---- */
 
 TEST(init_waits_for_a_unit_that_draws_would_not_wait_for) {
     for (int i = 0; i < 5; i++) { /* by default; with a long max_wait; ahead; two shards; at the epoch */
