@@ -29,12 +29,10 @@ static scene *our;
 static pid_t scene_process; /* which runs the tests */
 
 /* A CHECK that fails in whichever process fails the test. */
-static inline void scene_fail(const char *file, int line, const char *what) {
+static inline void scene_failed(void) {
     if (getpid() != scene_process) atomic_fetch_add(&our->trouble, 1u);
-    check_fail(file, line, what);
     (void)fflush(stdout);
 }
-#define check_fail(file, line, what) scene_fail(file, line, what)
 
 static void (*on_sleep)(int64_t ns); /* NULL: the clock moves by the requested time */
 
@@ -162,6 +160,7 @@ static inline int scene_main(int argc, char **argv) {
     begin_folder();
     our = (scene *)map_shared("scene", sizeof *our);
     scene_process = getpid();
+    check_failed = scene_failed;
     if (!check_before) check_before = begin;
     if (!check_after) check_after = no_id_is_repeated;
     const int code = check_main(argc, argv);

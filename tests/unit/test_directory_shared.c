@@ -184,6 +184,7 @@ static int peer_main(char **argv) {
     (void)map_shared("all", sizeof *all); /* so that what follows is elsewhere */
     our = (scene *)map_shared("scene", sizeof *our);
     all = (struct shared *)map_shared("all", sizeof *all);
+    check_failed = scene_failed;
     play(argv[4]);
     return 0;
 }
