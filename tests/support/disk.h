@@ -29,14 +29,12 @@ static struct trap {
     int from, n;       /* from this one of them on (0: the first), at so many; n 0: at all that follow */
     int error;         /* they fail with this errno; 0: they do not */
     void (*act)(void); /* called before each, which has no trap itself */
-    bool counts;       /* if nothing else is set */
     int calls;         /* those that counted, so far */
 } trap;
 
 static inline bool call_made(const char *name) {
     if (on_call && !on_call(name)) return false;
-    const bool is_set = trap.name || trap.error || trap.act || trap.counts;
-    if (!is_set || (trap.name && strcmp(trap.name, name) != 0)) return true;
+    if (trap.name && strcmp(trap.name, name) != 0) return true;
     const int from = trap.from ? trap.from : 1, at = ++trap.calls;
     if (at < from || (trap.n && at >= from + trap.n)) return true;
     if (trap.act) {

@@ -444,7 +444,7 @@ TEST(a_missing_directory_is_not_waited_for) {
     o.claim_wait_ms = 100000;
     for (int is_range = 0; is_range < 2; is_range++) {
         const char *const nowhere = path_of("nowhere/ids");
-        trap = (struct trap){.counts = true};
+        trap = (struct trap){0};
         CHECK_EQ(init_with(&gen, flake_node_any(nowhere, 0, is_range ? 1023 : 0), o), FLAKE_IO);
         CHECK(trap.calls < 10);
         CHECK(strncmp(why.text, nowhere, strlen(nowhere)) == 0);
@@ -453,7 +453,7 @@ TEST(a_missing_directory_is_not_waited_for) {
     CHECK_EQ(init_with(&gen, range(0, 1023), o), FLAKE_IO);
     CHECK(trap.calls < 10);
     CHECK(strstr(why.text, strerror(EMFILE)) && strstr(why.text, "0.slot"));
-    trap = (struct trap){.counts = true};
+    trap = (struct trap){0};
     disk_fail(1, 1000000); /* a full one: a file cannot be created */
     CHECK_EQ(init_with(&gen, range(0, 1023), o), FLAKE_IO);
     CHECK(trap.calls < 1024 + 30); /* one for each number that may have a file: see below */

@@ -392,7 +392,7 @@ TEST(only_a_number_without_a_directory_is_compared_with_the_parents) {
         CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
         CHECK_EQ(flake_close(&sno.gen, NULL), FLAKE_OK);
     }
-    for (uint64_t n = 6; n <= 7; n++) CHECK_EQ(init_slot(&third, n), FLAKE_IN_USE); /* the locks are the parent's, too */
+    for (uint64_t n = 6; n <= 7; n++) CHECK_EQ(init_slot(&third, n), FLAKE_IN_USE); /* the parent's lock is left */
     CHECK_EQ(draw(&gen, 5), 5);
 }
 
@@ -532,7 +532,7 @@ TEST(a_number_that_another_process_creates_meanwhile_is_in_use) {
     CHECK_EQ(draw(&other, 5), 5);
 }
 
-/* ---- forks, clones, closes, deaths, take-overs and inits in any order, on a clock that steps back now and then ---- */
+/* ---- forks, clones, closes, deaths, take-overs and inits in any order, on a clock that steps back ---- */
 
 static uint64_t random_state;
 

@@ -2,7 +2,7 @@
  *
  * Threads that are cancelled, and signal handlers that draw, extend and close, at each system call that a number of a
  * directory makes (`>>directory` of flake.h; "signal handlers" and "cancelled" in docs/guarantees.md): nothing is left
- * half done, no thread waits for an interrupted one, no ID repeats, and errno is unchanged. Threads and errno with both headers.
+ * half done, no thread waits for an interrupted one, no ID repeats, and errno is unchanged.
  */
 #define _GNU_SOURCE
 #include "scripted_directory.h"
@@ -43,7 +43,7 @@ static bool cancel_here(const char *name) {
 }
 
 static void *do_and_be_cancelled(void *unused) {
-    cancelled.outcome = cancelled.call(cancelled.is_sno); /* checked after the thread, whose frame is left without return */
+    cancelled.outcome = cancelled.call(cancelled.is_sno); /* checked later: this frame is left without return */
     cancelled.was_done = true;
     pthread_testcancel();
     return unused;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * Mistakes of a program get a status, a reason or a compiler warning; a call that fails changes nothing (I4), and a copy
- * repeats IDs for at most a unit ("why a copy of a generator repeats IDs"). Most tests hold for every kind of generator:
- * a table of them comes first. Nodes that are refused: test_node.c; numbers of a directory: test_directory_holders.c.
+ * Mistakes of a program get a status, a reason or a compiler warning; a call that fails changes nothing (I4), and a
+ * copy repeats IDs for at most a unit ("why a copy of a generator repeats IDs"). Most tests hold for every kind of
+ * generator: a table of them comes first. Nodes that are refused: test_node.c; numbers of a directory:
+ * test_directory_holders.c.
  * Runs on Windows: it needs neither fork nor POSIX.
  */
 #define _GNU_SOURCE

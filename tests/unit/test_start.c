@@ -48,8 +48,8 @@ static void inherit(void) {
     flake_machine_cloned();
 }
 
-/* As one generator, as two shards, or with two lanes; and by a reinit, where the parent had node 4, and neither lanes nor
- * after_unix_ms. */
+/* As one generator, as two shards, or with two lanes; and by a reinit, where the parent had node 4, and neither lanes
+ * nor after_unix_ms. */
 enum form { ONE, SHARDS, LANES, ANEW, ANEW_WITH_LANES, forms };
 
 static flake_status init_as(enum form form, const flake_options *o) {
