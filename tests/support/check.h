@@ -53,9 +53,11 @@ static const char *check_running = "main"; /* the running test, */
 static int check_failures;                 /* its failures, */
 static unsigned check_turns;               /* and its readings and sleeps of a scripted clock */
 static void (*check_before)(void), (*check_after)(void); /* called around each test */
+static void (*check_failed)(void);                       /* called for each failure */
 
 static inline void check_fail(const char *file, int line, const char *what) {
     if (++check_failures <= 5) printf("  %s:%d: %s\n", file, line, what);
+    if (check_failed) check_failed();
 }
 
 /* A call that does not return fails the test, and with it the program. */

@@ -2,8 +2,7 @@
  *
  * The system calls that the headers make for a directory and its files. A `trap` fails some of them, or calls a
  * function of the test, which may kill the process or replace the file; `on_call` is a function for each. Calls that
- * write can be made to fail by their number. What a power cut would leave is recorded; nothing is really synced.
- * Include it before the headers.
+ * write can be made to fail by their number. Nothing is really synced. Include it before the headers.
  */
 #ifndef DISK_H
 #define DISK_H
@@ -30,14 +29,12 @@ static struct trap {
     int from, n;       /* from this one of them on (0: the first), at so many; n 0: at all that follow */
     int error;         /* they fail with this errno; 0: they do not */
     void (*act)(void); /* called before each, which has no trap itself */
-    bool counts;       /* if nothing else is set */
     int calls;         /* those that counted, so far */
 } trap;
 
 static inline bool call_made(const char *name) {
     if (on_call && !on_call(name)) return false;
-    const bool is_set = trap.name || trap.error || trap.act || trap.counts;
-    if (!is_set || (trap.name && strcmp(trap.name, name) != 0)) return true;
+    if (trap.name && strcmp(trap.name, name) != 0) return true;
     const int from = trap.from ? trap.from : 1, at = ++trap.calls;
     if (at < from || (trap.n && at >= from + trap.n)) return true;
     if (trap.act) {
@@ -59,11 +56,9 @@ static struct disk {
     int kill_at_sync; /* likewise, counting only syncs of the file in place */
     char log[64];     /* m: a directory made; o w s r: open, write, sync, rename of a new file;
                        * O S C: of a directory; w d: a write in place, and its sync */
-    int64_t written, synced, renamed, lasting; /* horizons, as far as they were written */
-    int folder;                                /* descriptor of the directory that is open, ... */
-    char folder_path[1100], made[1100];        /* ... its path, and that of the last one made */
-    bool is_made_named, is_file_named;         /* on disk */
-} disk = {.lasting = INT64_MIN, .folder = -1, .is_made_named = true};
+    int folder;             /* descriptor of the directory that is open, */
+    char folder_path[1100]; /* and its path */
+} disk = {.folder = -1};
 
 /* Called before each write, and after each sync of a file in place; NULL: not called. */
 static void (*disk_on_write)(int fd, size_t n), (*disk_on_sync)(int fd, bool well);
@@ -71,7 +66,7 @@ static void (*disk_on_write)(int fd, size_t n), (*disk_on_sync)(int fd, bool wel
 static uint32_t disk_type; /* statfs reports this file system; 0: the real one */
 
 static inline void disk_begin(void) {
-    disk = (struct disk){.lasting = INT64_MIN, .folder = -1, .is_made_named = true};
+    disk = (struct disk){.folder = -1};
     on_call = NULL;
     memset(&trap, 0, sizeof trap);
     disk_on_write = NULL;
@@ -120,41 +115,22 @@ static inline int disk_mkdir(const char *path, mode_t mode) {
     struct stat found;
     if (!call_made("mkdir")) return -1;
     if (stat(path, &found) != 0 && !disk_step('m')) return -1;
-    const int made = mkdir(path, mode);
-    if (made == 0) {
-        (void)snprintf(disk.made, sizeof disk.made, "%s", path);
-        disk.is_made_named = false;
-    }
-    return made;
+    return mkdir(path, mode);
 }
 
-/* The horizon of a record, or of a new file's first. */
 static inline ssize_t disk_write(int fd, const void *bytes, size_t n) {
-    const uint8_t *at = (const uint8_t *)bytes + (n == 8192 ? 512 + 4096 : 0);
-    uint64_t horizon = 0;
     if (!call_made("write")) return -1;
-    for (size_t i = 8; i < 16 && i < n; i++) horizon = horizon << 8 | at[i];
     if (disk_on_write) disk_on_write(fd, n);
     if (!disk_step('w')) { /* it writes what fits */
         const ssize_t some = write(fd, bytes, n / 2);
         return some == (ssize_t)(n / 2) ? -1 : some;
     }
-    disk.written = (int64_t)horizon;
     return write(fd, bytes, n);
-}
-
-/* A new file lasts if both its name and that of a new directory are on disk. */
-static inline void disk_sync_folder(void) {
-    if (strlen(disk.folder_path) < strlen(disk.made)) disk.is_made_named = true; /* its parent */
-    else disk.is_file_named = true;
-    if (disk.is_made_named && disk.is_file_named) disk.lasting = disk.renamed;
 }
 
 int fsync(int fd);
 int fsync(int fd) {
     if (!call_made("fsync") || !disk_step(fd == disk.folder ? 'S' : 's')) return -1;
-    if (fd == disk.folder) disk_sync_folder();
-    else disk.synced = disk.written;
     return fd < 0 ? -1 : 0;
 }
 
@@ -163,9 +139,7 @@ int fdatasync(int fd) {
     if (!call_made("fdatasync")) return -1;
     const bool well = disk_step('d');
     if (disk_on_sync && fd >= 0) disk_on_sync(fd, well);
-    if (!well) return -1;
-    disk.lasting = disk.written;
-    return fd < 0 ? -1 : 0;
+    return well && fd >= 0 ? 0 : -1;
 }
 
 static inline int disk_close(int fd) {
@@ -177,11 +151,7 @@ static inline int disk_close(int fd) {
 }
 
 static inline int disk_rename(const char *from, const char *to) {
-    if (!call_made("rename") || !disk_step('r')) return -1;
-    disk.renamed = disk.synced;
-    disk.synced = INT64_MIN;
-    disk.is_file_named = false;
-    return rename(from, to);
+    return call_made("rename") && disk_step('r') ? rename(from, to) : -1;
 }
 
 #if defined(__linux__)

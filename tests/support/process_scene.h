@@ -12,6 +12,7 @@
 #define REAL_SLEEP /* replaced by what follows */
 #include "support.h"
 #include "children.h"
+#include "temporary_dir.h"
 #include "disk.h"
 
 static const int64_t a_ms = 1000000, start_ms = 1700000000000;
@@ -28,12 +29,10 @@ static scene *our;
 static pid_t scene_process; /* which runs the tests */
 
 /* A CHECK that fails in whichever process fails the test. */
-static inline void scene_fail(const char *file, int line, const char *what) {
+static inline void scene_failed(void) {
     if (getpid() != scene_process) atomic_fetch_add(&our->trouble, 1u);
-    check_fail(file, line, what);
     (void)fflush(stdout);
 }
-#define check_fail(file, line, what) scene_fail(file, line, what)
 
 static void (*on_sleep)(int64_t ns); /* NULL: the clock moves by the requested time */
 
@@ -57,7 +56,6 @@ static inline void scene_sleep(int64_t ns) {
 
 #if defined(__linux__)
 #include <sys/syscall.h>
-#define SCENE_MONOTONIC
 /* In place of the library's, so a wait for a number in use takes no real time. */
 int clock_gettime(clockid_t id, struct timespec *t) {
     if (id != CLOCK_MONOTONIC || !our) return (int)syscall(SYS_clock_gettime, id, t);
@@ -70,7 +68,7 @@ int clock_gettime(clockid_t id, struct timespec *t) {
 
 /* ---- directory ---- */
 
-static char home[200], our_folder[256]; /* a new one for each test */
+static char our_folder[256]; /* a new one for each test, in `folder` */
 
 static inline const char *path_of(const char *name) {
     static char paths[8][512];
@@ -84,7 +82,7 @@ static inline const char *path_of(const char *name) {
 static inline void begin(void) {
     static unsigned count;
     if (check_after) check_after();
-    (void)snprintf(our_folder, sizeof our_folder, "%s/%u", home, count++);
+    (void)snprintf(our_folder, sizeof our_folder, "%s/%u", folder, count++);
     CHECK_EQ((mkdir)(our_folder, 0700), 0);
     atomic_store(&our->now_ns, start_ms * a_ms);
     atomic_store(&our->slept_ns, 0);
@@ -148,11 +146,9 @@ static inline int descriptors(void) {
     return n;
 }
 
-/* Maps a file of the home directory; the first process to come makes it. */
+/* Maps a file of `folder`; the first process to come makes it. */
 static inline void *map_shared(const char *name, size_t size) {
-    char path[300];
-    (void)snprintf(path, sizeof path, "%s/%s", home, name);
-    const int fd = open(path, O_RDWR | O_CREAT, 0666);
+    const int fd = open(in_folder(name), O_RDWR | O_CREAT, 0666);
     if (fd < 0 || ftruncate(fd, (off_t)size) != 0) abort();
     void *page = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (page == MAP_FAILED) abort();
@@ -161,17 +157,14 @@ static inline void *map_shared(const char *name, size_t size) {
 }
 
 static inline int scene_main(int argc, char **argv) {
-    const char *room = getenv("TMPDIR");
-    char command[300];
-    (void)snprintf(home, sizeof home, "%s/ids-XXXXXX", room && *room ? room : "/tmp");
-    if (!mkdtemp(home)) return 1;
+    begin_folder();
     our = (scene *)map_shared("scene", sizeof *our);
     scene_process = getpid();
+    check_failed = scene_failed;
     if (!check_before) check_before = begin;
     if (!check_after) check_after = no_id_is_repeated;
     const int code = check_main(argc, argv);
-    (void)snprintf(command, sizeof command, "rm -rf '%s'", home);
-    if (system(command) != 0) printf("  %s is left\n", home);
+    end_folder();
     return code;
 }
 

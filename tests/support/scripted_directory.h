@@ -16,18 +16,14 @@ static flake_gen gen, other, third;
 static sno_gen sno;
 static flake_why why;
 
-/* Number n of the scene's directory, its file's name and path. */
+/* Number n of the scene's directory, and its file. */
 static inline flake_node slot(uint64_t n) { return flake_node_fixed(our_folder, n); }
 
-static inline const char *slot_name(uint64_t n) {
-    static char names[4][32];
-    static unsigned next;
-    char *name = names[next++ % 4];
-    (void)snprintf(name, sizeof names[0], "%" PRIu64 ".slot", n);
-    return name;
+static inline const char *slot_path(uint64_t n) {
+    char name[32];
+    (void)snprintf(name, sizeof name, "%" PRIu64 ".slot", n);
+    return path_of(name);
 }
-
-static inline const char *slot_path(uint64_t n) { return path_of(slot_name(n)); }
 
 static inline flake_status init_with(flake_gen *g, flake_node node, flake_options o) {
     memset(&why, 0, sizeof why);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * A temporary directory, also for all tests of a program together; process_scene.h makes one for each test. Define
- * _XOPEN_SOURCE 700 or _GNU_SOURCE first.
+ * A temporary directory, also for all tests of a program together; process_scene.h makes one in it for each test.
+ * Define _XOPEN_SOURCE 700 or _GNU_SOURCE first.
  */
 #ifndef TEMPORARY_DIR_H
 #define TEMPORARY_DIR_H

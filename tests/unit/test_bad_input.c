@@ -29,15 +29,10 @@ static const struct wrong {
     {{.claim_wait_ms = INT64_MAX / 1000000 + 1}, "options: claim_wait_ms is negative or too large"},
     {{.max_downtime_ms = -1}, "options: max_downtime_ms is negative or too large"},
     {{.max_downtime_ms = INT64_MAX / 1000000 + 1}, "options: max_downtime_ms is negative or too large"},
-    {{.max_ahead_ms = -1}, "options: max_ahead_ms"},
     {{.max_wait_ms = -1}, "options: max_wait_ms is negative"},
-    {{.seq_min = 5, .seq_max = 4}, "options: seq_min"},
     {{.seq_max = 5000}, "options: seq_max"},
     {{.clock = {.kind = 3}}, "options: clock.kind is not"},
     {{.lane_count = 2}, "options: lanes is missing"},
-    {{.lanes = two_lanes}, "options: lane_count is 0"},
-    {{.lanes = two_lanes, .lane_count = 2, .single_thread = true}, "options: lanes and single_thread"},
-    {{.after_unix_ms = 1}, "options: after_unix_ms is before"},
     {{.after_unix_ms = INT64_MAX}, "options: after_unix_ms is more than a day ahead"},
     {{.shared_memory = true, .overflow = &a_ring}, "options: overflow"},
 };
@@ -135,29 +130,6 @@ TEST(options_of_a_directory_need_one) {
     CHECK_EQ(init_with(&gen, flake_node_fixed(NULL, 1), ahead), FLAKE_OK);
 }
 
-TEST(a_reason_is_cut_to_its_room) {
-    static char long_name[900];
-    struct {
-        flake_why why;
-        char behind;
-    } told;
-    memset(&told, '!', sizeof told);
-    memset(long_name, 'x', sizeof long_name - 1); /* no directory has a name that long */
-    CHECK_EQ(flake_init(&gen, flake_node_fixed(long_name, 0), NULL, &told.why), FLAKE_IO);
-    CHECK_EQ(strlen(told.why.text), sizeof told.why.text - 1);
-    CHECK_EQ(told.behind, '!');
-}
-
-TEST(a_relative_name_in_a_folder_that_is_gone) {
-    IN_CHILD {
-        const char *const reason = "dir: is too long, or the working directory is gone";
-        CHECK((mkdir)(path_of("gone"), 0777) == 0 && chdir(path_of("gone")) == 0);
-        CHECK_EQ(rmdir(path_of("gone")), 0);
-        is_refused(init_in(&gen, "ids", 0), FLAKE_INVALID, reason);
-        is_refused(init_with(&gen, flake_node_any("ids", 0, 9), options_in_scene()), FLAKE_INVALID, reason);
-    }
-}
-
 /* Goes down until the working directory's name has this many characters. */
 static void go_to_a_deep_folder(size_t length) {
     char name[101], here[2048];
@@ -211,14 +183,9 @@ TEST(an_absolute_folder_of_numbers_may_be_too_long) {
 
 TEST(layouts_that_do_not_hold_together) {
     flake_layout l = flake_layout_idgen;
-    uint64_t id = 7;
     l.time_bits = 1;
     l.time_shift = 64;
-    CHECK_EQ(flake_layout_check(&l, NULL), FLAKE_INVALID);
     CHECK_EQ(flake_layout_end_ms(&l), INT64_MIN);
-    CHECK_EQ(flake_min_at(&l, start_ms, &id), FLAKE_INVALID);
-    CHECK_EQ(flake_max_at(&l, start_ms, &id), FLAKE_INVALID);
-    CHECK_EQ(id, 7);
     l = flake_layout_of(63, 0, 1, 0);
     l.unit_ms = UINT32_MAX;
     CHECK_EQ(flake_layout_end_ms(&l), INT64_MAX); /* the last unit ends past an int64_t */
@@ -242,31 +209,6 @@ TEST(a_layout_with_one_member_is_none) {
         {.layout = {.gap_bit = 1}},   {.layout = {.time_sign = 1}}};
     for (size_t i = 0; i < sizeof with_one / sizeof *with_one; i++)
         CHECK(strstr(options_why(node_in(&with_one[i].layout, 0), &with_one[i]), "layout") != NULL);
-}
-
-/* ---- sno.h ---- */
-
-TEST(pools_at_their_borders) {
-    const flake_options o = options_of_sno(scene_clock, NULL);
-    const sno_snapshot of_3 = pool_of_numbers(7, 1, 3), of_4 = pool_of_numbers(7, 0, 3);
-    const sno_snapshot from_9 = pool_of_numbers(7, 9, 0); /* 0: to 65535 */
-    const char *const dirs[] = {NULL, our_folder};
-    for (int i = 0; i < 2; i++) {
-        const flake_node seven = flake_node_fixed(dirs[i], 7), six = flake_node_fixed(dirs[i], 6);
-        is_refused(sno_init(&sno, seven, &of_3, &o, &why), FLAKE_INVALID,
-                   "options: snapshot.sequence_min and sequence_max span fewer than 4 numbers");
-        is_refused(sno_init(&sno, six, &of_4, &o, &why), FLAKE_INVALID, "snapshot: partition 7 is not the node, 6");
-        CHECK(access(path_of("6.slot"), F_OK) != 0 && access(path_of("7.slot"), F_OK) != 0);
-        const struct {
-            const sno_snapshot *pool;
-            uint32_t numbers;
-        } rows[] = {{&of_4, 4}, {&from_9, 65535 - 9 + 1}, {NULL, 65536}};
-        for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
-            CHECK_EQ(sno_init(&sno, seven, rows[k].pool, &o, &why), FLAKE_OK);
-            CHECK(sno_gen_partition(&sno) == 7 && sno_cap(&sno) == rows[k].numbers);
-            CHECK_EQ(flake_close(&sno.gen, NULL), FLAKE_OK);
-        }
-    }
 }
 
 int main(int argc, char **argv) { return directory_main(argc, argv); }

@@ -14,28 +14,6 @@ static void pause_before(const volatile void *at);
 
 /* ---- the disk ---- */
 
-TEST(a_full_disk_stops_draws_at_the_horizon) {
-    for (int step = 1; step <= 2; step++) {
-        CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
-        disk_fail(step, 1000000);
-        const int64_t horizon_ns = horizon_of(1);
-        unsigned drawn = 0;
-        flake_status status;
-        for (; (status = draw_from(&gen)) == FLAKE_OK && drawn < 4000; pass_ms(1), drawn++) {
-            CHECK(newest_ms() * a_ms < horizon_ns);
-            CHECK((int64_t)gen.claim.horizon_ns <= disk.lasting);
-        }
-        CHECK_EQ(status, FLAKE_IO);
-        CHECK(drawn >= 2998);
-        CHECK_EQ(flake_extend(&gen, NULL), FLAKE_IO);
-        CHECK_EQ(draw_from(&gen), FLAKE_IO);
-        disk_begin();
-        CHECK_EQ(draw_from(&gen), FLAKE_OK);
-        close_it(&gen);
-        CHECK_EQ(access(path_of("1.slot.new"), F_OK), -1);
-    }
-}
-
 /* Not by each draw, or each would wait for a slow disk. A sixteenth of the horizon later. */
 TEST(a_write_that_failed_is_tried_again_soon) {
     CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
@@ -252,27 +230,6 @@ TEST(what_close_writes_covers_each_id_that_a_late_draw_returns) {
         }
     CHECK_EQ(atomic_load(&found_closed), lives);
     CHECK(atomic_load(&extended) > 0);
-}
-
-/* ---- at each system call of a close ---- */
-
-static void *extend_and_draw(void *unused) {
-    uint64_t id;
-    trap = (struct trap){.counts = true};
-    CHECK_EQ(flake_extend(&gen, NULL), FLAKE_CLOSED);
-    CHECK_EQ(flake_try(&gen, &id), FLAKE_CLOSED);
-    CHECK_EQ(trap.calls, 0);
-    return unused;
-}
-
-static void let_a_thread_use_it(void) { (void)pthread_join(begin_thread(extend_and_draw, NULL), NULL); }
-
-TEST(beside_a_close_a_thread_writes_nothing) {
-    run(&gen, 1);
-    pass_ms(10000); /* past the horizon: a draw or extend would write */
-    trap = (struct trap){.act = let_a_thread_use_it};
-    CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
-    CHECK(trap.calls >= 4);
 }
 
 /* ---- all ways to an ID, killed anywhere ---- */

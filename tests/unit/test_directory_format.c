@@ -351,31 +351,6 @@ TEST(a_lock_that_cannot_be_had_is_not_anothers) {
     }
 }
 
-/* ---- new files ---- */
-
-static unsigned mode_of(const char *path) {
-    struct stat file;
-    return stat(path, &file) == 0 ? (unsigned)file.st_mode & 07777 : 07777;
-}
-
-/* Only for their user, whatever the umask would let others do. */
-TEST(new_files_are_for_their_user_alone) {
-    static const unsigned masks[] = {0, 022, 027, 077};
-    for (size_t i = 0; i < sizeof masks / sizeof *masks; i++) {
-        begin_stint();
-        const mode_t before = umask((mode_t)masks[i]);
-        CHECK_EQ(init_in(&gen, path_of("ids"), 7), FLAKE_OK);
-        CHECK_EQ(init_with(&other, flake_node_any(path_of("ids"), 7, 9), options_in_scene()), FLAKE_OK);
-        (void)umask(before);
-        CHECK_EQ(mode_of(path_of("ids")), 0700);
-        CHECK_EQ(mode_of(path_of("ids/7.slot")), 0600);
-        CHECK_EQ(mode_of(path_of("ids/8.slot")), 0600);
-        CHECK_EQ(access(path_of("ids/9.slot"), F_OK), -1);
-        close_it(&gen);
-        close_it(&other);
-    }
-}
-
 /* A bit for each stream that is closed. */
 static bool streams_are(unsigned closed) {
     for (int fd = 0; fd < 3; fd++)
@@ -383,23 +358,35 @@ static bool streams_are(unsigned closed) {
     return true;
 }
 
-TEST(a_closed_stream_is_not_stood_in_for) {
+static unsigned kept_on_exec(void) {
+    unsigned n = 0;
+    for (int fd = 0; fd < 256; fd++) n += (fcntl)(fd, F_GETFD) == 0;
+    return n;
+}
+
+static unsigned kept_before;
+static void keep_no_more(void) { CHECK(kept_on_exec() <= kept_before); }
+
+/* At no system call does a file have the number of a closed stream, or would a program started then get it. */
+TEST(a_closed_stream_is_not_stood_in_for_and_no_program_gets_a_descriptor) {
     for (unsigned closed = 0; closed < 8; closed++) {
         begin_stint();
         IN_CHILD {
             for (int fd = 0; fd < 3; fd++)
                 if (closed >> fd & 1) (void)close(fd);
+            kept_before = kept_on_exec();
             for (int run = 0; run < 2; run++, pass_ms(5)) { /* a new file, and an existing one */
+                trap = (struct trap){.act = keep_no_more};
                 CHECK(init_slot(&gen, 7) == FLAKE_OK && gen.claim.file.fd > 2);
                 CHECK_EQ(init_sno(&sno, range(8, 9), NULL), FLAKE_OK);
                 CHECK(sno.gen.claim.file.fd > 2);
-                CHECK(fcntl(gen.claim.file.fd, F_GETFD) & FD_CLOEXEC);
                 CHECK(streams_are(closed));
                 pass_ms(4000);
                 CHECK_EQ(draw_from(&gen), FLAKE_OK);
                 CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
                 CHECK_EQ(flake_close(&sno.gen, NULL), FLAKE_OK);
                 CHECK(streams_are(closed));
+                CHECK(trap.calls > 20);
             }
         }
     }

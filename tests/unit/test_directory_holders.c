@@ -10,8 +10,6 @@
 static flake_gen many[4], shards[3];
 static sno_gen other_sno, sno_shards[3];
 
-/* ---- what the tests share ---- */
-
 static void close_all(void) {
     end_scene();
     for (int i = 0; i < 4; i++) close_it(&many[i]);
@@ -99,26 +97,6 @@ TEST(numbers_of_other_directories_are_others) {
     CHECK_EQ(draw(&gen, 5), 5);
 }
 
-/* Layouts and sequence ranges do not matter: there is one file per number. */
-TEST(any_layout_and_range_finds_the_number_in_use) {
-    flake_options o = options_in_scene();
-    o.seq_max = 99;
-    CHECK_EQ(flake_init(&gen, slot(7), &o, NULL), FLAKE_OK);
-    o.seq_min = 100, o.seq_max = 199;
-    CHECK_EQ(flake_init(&other, slot(7), &o, NULL), FLAKE_IN_USE);
-    CHECK_EQ(flake_init_shards(shards, 3, slot(7), &o, NULL), FLAKE_IN_USE);
-    o = options_in_scene();
-    o.layout = flake_layout_boundary;
-    CHECK_EQ(flake_init(&other, slot(7), &o, NULL), FLAKE_IN_USE);
-    o.layout = flake_layout_uuid8;
-    CHECK_EQ(flake_init(&other, slot(7), &o, NULL), FLAKE_IN_USE);
-    o = options_of_sno(scene_clock, NULL);
-    CHECK_EQ(sno_init(&sno, slot(7), NULL, &o, NULL), FLAKE_IN_USE);
-    CHECK_EQ(sno_init(&sno, slot(8), NULL, &o, NULL), FLAKE_OK);
-    CHECK_EQ(sno_init_shards(sno_shards, 3, slot(8), NULL, &o, NULL), FLAKE_IN_USE);
-    CHECK_EQ(init_slot(&other, 8), FLAKE_IN_USE);
-}
-
 /* ---- init does not read the old contents ---- */
 
 TEST(init_does_not_read_what_the_memory_held) {
@@ -174,41 +152,6 @@ TEST(without_a_close_the_number_stays_locked_until_the_process_ends) {
 
 /* ---- close ---- */
 
-TEST(close_is_harmless_after_any_init) {
-    static flake_gen zeroed;
-    static sno_gen zeroed_sno;
-    uint64_t id;
-    const int before = descriptors();
-    flake_options o = options_in_scene();
-    CHECK_EQ(flake_close(&zeroed, &why), FLAKE_OK);
-    CHECK_EQ(flake_close(&zeroed_sno.gen, &why), FLAKE_OK);
-    CHECK(is_zero((void *)&zeroed, sizeof zeroed));
-    CHECK_EQ(flake_init(&gen, slot(5000), &o, NULL), FLAKE_NODE_RANGE);
-    CHECK_EQ(flake_close(&gen, &why), FLAKE_OK);
-    CHECK_EQ(init_in(&gen, "/proc/no-such-folder", 1), FLAKE_IO);
-    CHECK_EQ(flake_close(&gen, &why), FLAKE_OK);
-    for (int single_thread = 0; single_thread < 2; single_thread++) {
-        o.single_thread = single_thread;
-        CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, 7), &o, NULL), FLAKE_OK); /* no directory */
-        CHECK_EQ(draw(&gen, 5), 5);
-        for (int i = 0; i < 2; i++) {
-            CHECK_EQ(flake_close(&gen, &why), FLAKE_OK);
-            pass_ms(1);
-            FAILS(flake_try(&gen, &id), FLAKE_CLOSED, id);
-        }
-    }
-    o.layout = flake_layout_uuid7;
-    CHECK_EQ(flake_init(&gen, flake_node_none(), &o, NULL), FLAKE_OK);
-    CHECK_EQ(flake_close(&gen, &why), FLAKE_OK);
-    CHECK_EQ(init_slot(&gen, 7), FLAKE_OK);
-    CHECK_EQ(init_slot(&other, 7), FLAKE_IN_USE);
-    CHECK_EQ(flake_close(&other, &why), FLAKE_OK); /* its init failed */
-    CHECK_EQ(init_slot(&other, 7), FLAKE_IN_USE);
-    CHECK_EQ(draw(&gen, 5), 5);
-    CHECK_EQ(flake_close(&gen, &why), FLAKE_OK);
-    CHECK_EQ(descriptors(), before);
-}
-
 /* The number may have the next holder, and the descriptor may be another file's by then. */
 TEST(a_second_close_does_nothing) {
     run_5(&gen, 7);
@@ -250,37 +193,30 @@ TEST(a_copy_does_not_close_or_extend) {
     CHECK_EQ(draw(&other, 5), 5);
 }
 
-/* Its descriptor may be the next holder's, which has the same number and is of the same file. */
+/* Its descriptor may be the next holder's, which has the same number and is of the same file; on a clock of ms both
+ * claims may be of one time. */
 TEST(a_copy_that_is_moved_back_does_not_close_the_next_holder) {
     static flake_gen copy;
-    run_5(&gen, 7);
-    memcpy((void *)&copy, (const void *)&gen, sizeof copy);
-    close_it(&gen);
-    CHECK_EQ(init_slot(&other, 7), FLAKE_OK);
-    const int before = descriptors();
-    memcpy((void *)&gen, (const void *)&copy, sizeof gen);
-    CHECK_EQ(flake_extend(&gen, NULL), FLAKE_MISMATCH);
-    CHECK_EQ(flake_close(&gen, NULL), FLAKE_MISMATCH);
-    CHECK_EQ(descriptors(), before);
-    CHECK_EQ(init_slot(&third, 7), FLAKE_IN_USE);
-    CHECK_EQ(draw(&other, 5), 5);
-    pass_ms(10000);
-    CHECK_EQ(draw(&other, 5), 5);
-}
-
-/* Nor if both claims are of one time, as on a clock of ms. */
-TEST(a_copy_that_is_moved_back_does_not_close_a_holder_of_its_time) {
-    static flake_gen copy;
-    CHECK_EQ(init_slot(&gen, 7), FLAKE_OK);
-    const int64_t claimed_ns = record_of(7).claimed_ns;
-    memcpy((void *)&copy, (const void *)&gen, sizeof copy);
-    close_it(&gen);
-    CHECK_EQ(init_slot(&other, 7), FLAKE_OK);
-    CHECK_EQ(record_of(7).claimed_ns, claimed_ns);
-    memcpy((void *)&gen, (const void *)&copy, sizeof gen);
-    CHECK_EQ(flake_close(&gen, NULL), FLAKE_MISMATCH);
-    CHECK_EQ(init_slot(&third, 7), FLAKE_IN_USE);
-    CHECK_EQ(draw(&other, 5), 5);
+    for (int is_later = 0; is_later < 2; is_later++) {
+        begin();
+        CHECK_EQ(init_slot(&gen, 7), FLAKE_OK);
+        const int64_t claimed_ns = record_of(7).claimed_ns;
+        memcpy((void *)&copy, (const void *)&gen, sizeof copy);
+        pass_ms(is_later);
+        close_it(&gen);
+        CHECK_EQ(init_slot(&other, 7), FLAKE_OK);
+        CHECK_EQ(record_of(7).claimed_ns > claimed_ns, is_later);
+        const int before = descriptors();
+        memcpy((void *)&gen, (const void *)&copy, sizeof gen);
+        if (is_later) CHECK_EQ(flake_extend(&gen, NULL), FLAKE_MISMATCH);
+        CHECK_EQ(flake_close(&gen, NULL), FLAKE_MISMATCH);
+        CHECK_EQ(descriptors(), before);
+        CHECK_EQ(init_slot(&third, 7), FLAKE_IN_USE);
+        CHECK_EQ(draw(&other, 5), 5);
+        pass_ms(10000);
+        CHECK_EQ(draw(&other, 5), 5);
+        close_it(&other);
+    }
 }
 
 /* The path leads to the file of another holder of this process. */
@@ -313,10 +249,12 @@ TEST(a_close_that_opens_nothing_does_not_close_the_next_holder) {
 TEST(a_descriptor_that_the_program_closed_is_noticed) {
     IN_CHILD {
         uint64_t id;
-        struct stat file;
+        uint8_t bytes[FLAKE_I_FILE], later[FLAKE_I_FILE];
         run_5(&gen, 7);
+        CHECK_EQ(read_file(slot_path(7), bytes, sizeof bytes), sizeof bytes);
+        write_file(path_of("bystander"), bytes, sizeof bytes); /* it might pass for the file */
         for (int fd = 3; fd < 256; fd++) (void)(close)(fd);
-        const int bystander = (open)(path_of("bystander"), O_RDWR | O_CREAT, 0666); /* has the same number */
+        const int bystander = (open)(path_of("bystander"), O_RDWR); /* has the same number */
         CHECK_EQ(bystander, 3);
         CHECK_EQ(flake_extend(&gen, &why), FLAKE_MISMATCH);
         pass_ms(1);
@@ -326,7 +264,8 @@ TEST(a_descriptor_that_the_program_closed_is_noticed) {
         const uint64_t written = record_of(7).number;
         CHECK_EQ(flake_close(&gen, &why), FLAKE_MISMATCH);
         CHECK_EQ(flake_close(&gen, &why), FLAKE_OK);
-        CHECK(fstat(bystander, &file) == 0 && file.st_size == 0);
+        CHECK_EQ(pread(bystander, later, sizeof later, 0), sizeof later);
+        CHECK(memcmp(bytes, later, sizeof bytes) == 0);
         CHECK_EQ(record_of(7).number, written);
         CHECK_EQ(init_slot(&third, 7), FLAKE_IN_USE);
         CHECK_EQ(draw(&other, 5), 5);
@@ -336,7 +275,10 @@ TEST(a_descriptor_that_the_program_closed_is_noticed) {
 
 /* ---- reinit ---- */
 
-/* The number that a child inherited is free when the parent has ended and the child has another one. */
+static void find_7_still_locked(void) { CHECK_EQ(init_slot(&third, 7), FLAKE_IN_USE); }
+
+/* The number that a child inherited is free when the parent has ended and the child has another one: at no moment is
+ * the child without a number. */
 TEST(a_failed_reinit_keeps_the_inherited_number_and_another_one_drops_it) {
     const wire to_child = new_line(), from_child = new_line();
     CHECK_EQ(init_slot(&other, 8), FLAKE_OK);
@@ -353,7 +295,9 @@ TEST(a_failed_reinit_keeps_the_inherited_number_and_another_one_drops_it) {
             CHECK_EQ(flake_try(&gen, &id), FLAKE_FORKED);
             tell(&from_child);
             (void)await_word(&to_child);
+            trap = (struct trap){.name = "rename", .act = find_7_still_locked}; /* 9.slot gets its name: it is locked */
             CHECK_EQ(flake_reinit_after_fork(&gen, slot(9), NULL, &why), FLAKE_OK);
+            CHECK_EQ(trap.calls, 1);
             CHECK_EQ(descriptors(), before); /* one opened, one closed */
             pass_ms(1);
             CHECK_EQ(draw(&gen, 5), 5);
@@ -374,93 +318,54 @@ TEST(a_failed_reinit_keeps_the_inherited_number_and_another_one_drops_it) {
     hang_up(&to_child), hang_up(&from_child);
 }
 
-/* At no moment is the child without a number: another process that waits for 7 meets a lock until 9 is locked. */
-static void find_7_still_locked(void) { CHECK_EQ(init_slot(&other, 7), FLAKE_IN_USE); }
-
-TEST(reinit_claims_the_new_number_before_it_drops_the_inherited_one) {
-    const wire to_child = new_line(), from_child = new_line();
-    IN_CHILD {
-        pid_t child;
-        CHECK_EQ(init_slot(&gen, 7), FLAKE_OK);
-        IN_CHILD_AS(child) {
-            (void)await_word(&to_child); /* the parent has ended */
-            trap = (struct trap){.name = "rename", .act = find_7_still_locked}; /* 9.slot gets its name: it is locked */
-            CHECK_EQ(flake_reinit_after_fork(&gen, slot(9), NULL, &why), FLAKE_OK);
-            CHECK_EQ(trap.calls, 1);
-            CHECK_EQ(init_slot(&other, 7), FLAKE_OK);
-            tell(&from_child);
-        }
-    }
-    tell(&to_child);
-    CHECK(await_word(&from_child));
-    hang_up(&to_child), hang_up(&from_child);
-}
-
-/* As by daemon(3). */
+/* As by daemon(3): the child takes a lock of its own, for which it drops the inherited one. It tries already while its
+ * parent lives, or at once when that has ended; with the descriptors closed, as daemons do, reinit or another
+ * generator's init takes it. */
 TEST(a_daemon_continues_with_the_number_of_its_parent) {
-    const wire to_child = new_line(), from_child = new_line();
-    IN_CHILD {
-        pid_t child;
-        run_5(&gen, 7);
-        IN_CHILD_AS(child) {
-            uint64_t id;
-            CHECK_EQ(flake_reinit_after_fork(&gen, slot(7), NULL, &why), FLAKE_IN_USE);
-            CHECK_EQ(flake_try(&gen, &id), FLAKE_FORKED);
-            CHECK_EQ(flake_reinit_after_fork(&gen, range(7, 7), NULL, &why), FLAKE_IN_USE);
-            tell(&from_child);
-            (void)await_word(&to_child); /* the parent has ended */
-            const int before = descriptors();
-            CHECK_EQ(flake_reinit_after_fork(&gen, slot(7), NULL, &why), FLAKE_OK);
-            CHECK(descriptors() - before <= 1);
-            CHECK_EQ(draw(&gen, 5), 5);
-            CHECK_EQ(flake_extend(&gen, NULL), FLAKE_OK);
-            tell(&from_child);
-            (void)await_word(&to_child);
-            CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
-        }
-        (void)await_word(&from_child);
-        CHECK_EQ(draw(&gen, 5), 5); /* the parent, too, until it ends */
-    }
-    tell(&to_child);
-    CHECK(await_word(&from_child));
-    CHECK_EQ(our->n, 15);
-    CHECK_EQ(repeated(), 0);
-    CHECK_EQ(init_slot(&other, 7), FLAKE_IN_USE);
-    tell(&to_child);
-    hang_up(&to_child), hang_up(&from_child);
-}
-
-/* The parent has ended before the first reinit, which drops the inherited lock to take its own. With the descriptors
- * closed, as daemons do, reinit or another generator's init takes it. */
-TEST(a_daemon_drops_the_lock_that_it_inherited_to_take_its_own) {
-    for (int closes_all = 0; closes_all < 2; closes_all++)
-        for (int by_init = 0; by_init <= closes_all; by_init++) {
-            begin();
-            const wire to_child = new_line(), from_child = new_line();
-            IN_CHILD {
-                pid_t child;
-                run_5(&gen, 7);
-                IN_CHILD_AS(child) {
-                    flake_gen *const holder = by_init ? &other : &gen;
-                    const int before = descriptors();
-                    if (closes_all) CHECK_EQ((close)(gen.claim.file.fd), 0);
-                    (void)await_word(&to_child);
-                    if (by_init) CHECK_EQ(init_slot(&other, 7), FLAKE_OK);
-                    else CHECK_EQ(flake_reinit_after_fork(&gen, slot(7), NULL, &why), FLAKE_OK);
-                    if (by_init) CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
-                    CHECK_EQ(descriptors(), before);
-                    CHECK_EQ(init_slot(&third, 7), FLAKE_IN_USE);
-                    CHECK_EQ(draw(holder, 5), 5);
-                    CHECK_EQ(flake_extend(holder, NULL), FLAKE_OK);
-                    CHECK_EQ(flake_close(holder, NULL), FLAKE_OK);
+    enum { TRIES_FIRST, AT_ONCE, CLOSES_ALL, CLOSES_ALL_AND_INITS, ways };
+    for (int way = 0; way < ways; way++) {
+        begin();
+        const wire to_child = new_line(), from_child = new_line();
+        IN_CHILD {
+            pid_t child;
+            run_5(&gen, 7);
+            IN_CHILD_AS(child) {
+                flake_gen *const holder = way == CLOSES_ALL_AND_INITS ? &other : &gen;
+                const int before = descriptors();
+                uint64_t id;
+                if (way == TRIES_FIRST) {
+                    CHECK_EQ(flake_reinit_after_fork(&gen, slot(7), NULL, &why), FLAKE_IN_USE);
+                    CHECK_EQ(flake_try(&gen, &id), FLAKE_FORKED);
+                    CHECK_EQ(flake_reinit_after_fork(&gen, range(7, 7), NULL, &why), FLAKE_IN_USE);
                     tell(&from_child);
                 }
+                if (way >= CLOSES_ALL) CHECK_EQ((close)(gen.claim.file.fd), 0);
+                (void)await_word(&to_child); /* the parent has ended */
+                if (holder == &gen) CHECK_EQ(flake_reinit_after_fork(&gen, slot(7), NULL, &why), FLAKE_OK);
+                else {
+                    CHECK_EQ(init_slot(&other, 7), FLAKE_OK);
+                    CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
+                }
+                CHECK_EQ(descriptors(), before);
+                CHECK_EQ(init_slot(&third, 7), FLAKE_IN_USE);
+                CHECK_EQ(draw(holder, 5), 5);
+                CHECK_EQ(flake_extend(holder, NULL), FLAKE_OK);
+                tell(&from_child);
+                (void)await_word(&to_child);
+                CHECK_EQ(flake_close(holder, NULL), FLAKE_OK);
             }
-            tell(&to_child);
-            CHECK(await_word(&from_child));
-            CHECK_EQ(our->n, 10);
-            hang_up(&to_child), hang_up(&from_child);
+            if (way == TRIES_FIRST) {
+                (void)await_word(&from_child);
+                CHECK_EQ(draw(&gen, 5), 5); /* the parent, too, until it ends */
+            }
         }
+        tell(&to_child);
+        CHECK(await_word(&from_child));
+        CHECK_EQ(our->n, way == TRIES_FIRST ? 15 : 10);
+        CHECK_EQ(init_slot(&other, 7), FLAKE_IN_USE);
+        tell(&to_child);
+        hang_up(&to_child), hang_up(&from_child);
+    }
 }
 
 TEST(only_a_number_without_a_directory_is_compared_with_the_parents) {
@@ -490,6 +395,7 @@ TEST(only_a_number_without_a_directory_is_compared_with_the_parents) {
         CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
         CHECK_EQ(flake_close(&sno.gen, NULL), FLAKE_OK);
     }
+    for (uint64_t n = 6; n <= 7; n++) CHECK_EQ(init_slot(&third, n), FLAKE_IN_USE); /* the parent's lock is left */
     CHECK_EQ(draw(&gen, 5), 5);
 }
 
@@ -531,24 +437,6 @@ TEST(a_close_after_a_clone_of_the_machine_leaves_the_file_unchanged) {
     CHECK(memcmp(before, after, sizeof before) == 0);
 }
 
-TEST(a_child_that_closed_does_not_keep_the_number) {
-    const wire to_child = new_line(), from_child = new_line();
-    IN_KILLED_CHILD {
-        pid_t child;
-        CHECK_EQ(init_slot(&gen, 7), FLAKE_OK);
-        IN_CHILD_AS(child) {
-            CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
-            tell(&from_child);
-            (void)await_word(&to_child);
-        }
-        (void)await_word(&from_child);
-        be_killed();
-    }
-    CHECK_EQ(init_slot(&gen, 7), FLAKE_OK);
-    tell(&to_child);
-    hang_up(&to_child), hang_up(&from_child);
-}
-
 /* Which inherited it. */
 TEST(close_frees_the_number_although_a_child_lives_and_after_a_clone_so_does_reinit) {
     enum { CLOSED, CLONED_AND_CLOSED, CLONED_TO_8, CLONED_TO_7, cases };
@@ -574,32 +462,8 @@ TEST(close_frees_the_number_although_a_child_lives_and_after_a_clone_so_does_rei
     }
 }
 
-/* In a copy of the directory. */
-TEST(a_clone_takes_a_range_of_its_own) {
-    const char *const clones_dir = path_of("copy");
-    char command[1200];
-    CHECK_EQ(init_range(&gen, 0, 99), FLAKE_OK);
-    CHECK_EQ(draw(&gen, 20), 20);
-    (void)snprintf(command, sizeof command, "mkdir '%s' && cp -p '%s'/*.slot '%s'", clones_dir, our_folder,
-                   clones_dir);
-    CHECK_EQ(system(command), 0);
-    IN_CHILD {
-        uint64_t id;
-        flake_machine_cloned();
-        CHECK_EQ(flake_try(&gen, &id), FLAKE_FORKED);
-        CHECK_EQ(flake_reinit_after_fork(&gen, flake_node_any(clones_dir, 100, 199), NULL, &why), FLAKE_OK);
-        CHECK_EQ(flake_gen_node(&gen), 100);
-        CHECK_EQ(draw(&gen, 20), 20);
-        CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
-    }
-    CHECK_EQ(draw(&gen, 20), 20);
-    CHECK_EQ(our->n, 60);
-    CHECK_EQ(repeated(), 0);
-}
-
-/* ---- shards ---- */
-
 TEST(shards_have_one_claim_held_by_the_first) {
+    static sno_gen other_shards[2];
     const flake_options o = options_in_scene(), s = options_of_sno(scene_clock, NULL);
     uint64_t id;
     sno_id of_sno;
@@ -609,6 +473,10 @@ TEST(shards_have_one_claim_held_by_the_first) {
     CHECK_EQ(descriptors(), before + 2);
     CHECK_EQ(init_slot(&gen, 7), FLAKE_IN_USE);
     CHECK_EQ(init_slot(&gen, 8), FLAKE_IN_USE);
+    CHECK_EQ(flake_init_shards(many, 2, slot(7), &o, NULL), FLAKE_IN_USE);
+    CHECK_EQ(flake_try(&many[1], &id), FLAKE_INVALID);
+    CHECK_EQ(sno_init_shards(other_shards, 2, slot(8), NULL, &s, NULL), FLAKE_IN_USE);
+    CHECK_EQ(sno_try(&other_shards[1], 1, &of_sno), FLAKE_INVALID);
     for (int i = 0; i < 3; i++) {
         CHECK_EQ(flake_gen_node(&shards[i]), 7);
         CHECK_EQ(flake_gen_node(&sno_shards[i].gen), 8);
@@ -660,8 +528,6 @@ TEST(shards_have_one_claim_held_by_the_first) {
     for (int i = 0; i < 2; i++) CHECK_EQ(draw(&shards[i], 5), 5);
 }
 
-/* ---- several at once ---- */
-
 /* Another process begins the file while this one is about to. */
 static void make_it_first(void) { CHECK_EQ(init_slot(&other, 0), FLAKE_OK); }
 
@@ -674,9 +540,15 @@ TEST(a_number_that_another_process_creates_meanwhile_is_in_use) {
     CHECK_EQ(draw(&other, 5), 5);
 }
 
-/* ---- forks, clones, closes, deaths and inits in any order, on a clock that steps back now and then ---- */
+/* ---- forks, clones, closes, deaths, take-overs and inits in any order, on a clock that steps back ---- */
 
 static uint64_t random_state;
+
+/* What processes share: a generator, and how often they have taken it over, extended it, begun it and drawn from it. */
+static struct common {
+    flake_gen gen;
+    _Atomic(unsigned) takes, extends, begins, draws;
+} * common;
 
 /* Some run ahead of the clock, or have a short horizon. */
 static flake_options some_options(void) {
@@ -701,10 +573,12 @@ static void take_some_steps_one_deeper(void) {
 
 static void take_a_step(void) {
     flake_gen *const g = &many[random_below(&random_state, 3)];
-    const uint64_t number = random_below(&random_state, 4);
+    const uint64_t number = random_below(&random_state, 5);
     const flake_node any = range(0, 3);
     const flake_options o = some_options();
-    switch (random_below(&random_state, 16)) {
+    flake_options shared = o;
+    shared.shared_memory = true;
+    switch (random_below(&random_state, words_reach_other_processes ? 26 : 16)) {
     case 0: (void)!init_with(g, slot(number), o); break; /* without a close: what it held stays locked */
     case 1: (void)!init_with(g, any, o); break;
     case 2: (void)!flake_reinit_after_fork(g, slot(number), NULL, NULL); break;
@@ -727,6 +601,26 @@ static void take_a_step(void) {
         (void)!flake_init_shards(shards, 3, any, &o, NULL);
         break;
     case 12: (void)draw(&shards[number % 3], 5); break;
+    case 16:
+    case 17:
+    case 18: common->takes += flake_take_over(&common->gen, NULL) == FLAKE_OK; break;
+    case 19: common->extends += flake_extend(&common->gen, NULL) == FLAKE_OK; break;
+    case 20:
+        if (random_below(&random_state, 3) == 0) (void)flake_close(&common->gen, NULL);
+        break;
+    case 21:
+    case 22:
+        if (draw(&common->gen, 1) == 1) break;
+        (void)flake_close(&common->gen, NULL);
+        common->begins += init_with(&common->gen, slot(4), shared) == FLAKE_OK;
+        break;
+    case 23:
+        if (init_slot(&other, 4) != FLAKE_OK) break; /* another run of the number */
+        (void)draw(&other, 3);
+        close_it(&other);
+        break;
+    case 24:
+    case 25: common->draws += (unsigned)draw(&common->gen, 3); break;
     default: (void)draw(g, 1 + (size_t)random_below(&random_state, 30)); break;
     }
 }
@@ -740,10 +634,12 @@ static void take_some_steps(void) {
     }
 }
 
-TEST(any_order_of_forks_clones_and_closes_repeats_nothing) {
+TEST(any_order_of_forks_clones_closes_and_take_overs_repeats_nothing) {
     size_t all_ids = 0;
-    for (uint64_t seed = 1; seed <= (small ? 100 : 2000) && !check_failures; seed++) {
+    common = (struct common *)map_shared("common", sizeof *common);
+    for (uint64_t seed = 1; seed <= (small ? 150 : 2500) && !check_failures; seed++) {
         begin();
+        memset((void *)&common->gen, 0, sizeof common->gen);
         random_state = seed * 0x9e3779b97f4a7c15;
         depth = 0;
         (void)end_of(begin_child(take_some_steps_one_deeper));
@@ -752,6 +648,8 @@ TEST(any_order_of_forks_clones_and_closes_repeats_nothing) {
         if (check_failures) printf("  seed %" PRIu64 "\n", seed);
     }
     CHECK(all_ids > 2000);
+    if (words_reach_other_processes)
+        CHECK(common->takes > 5 && common->extends > 5 && common->begins > 50 && common->draws > 500);
 }
 
 /* ---- a crowd ---- */

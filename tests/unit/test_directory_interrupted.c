@@ -2,7 +2,7 @@
  *
  * Threads that are cancelled, and signal handlers that draw, extend and close, at each system call that a number of a
  * directory makes (`>>directory` of flake.h; "signal handlers" and "cancelled" in docs/guarantees.md): nothing is left
- * half done, no thread waits for an interrupted one, no ID repeats, and errno is unchanged. With both headers.
+ * half done, no thread waits for an interrupted one, no ID repeats, and errno is unchanged.
  */
 #define _GNU_SOURCE
 #include "scripted_directory.h"
@@ -16,12 +16,6 @@ static flake_gen *gen_of(bool is_sno) { return is_sno ? &sno.gen : &gen; }
 static flake_status init(bool is_sno) {
     const sno_snapshot pool = pool_of_numbers(5, 0, 99);
     return is_sno ? init_sno(&sno, slot(5), &pool) : init_slot(&gen, 1);
-}
-static flake_status init_of_range(bool is_sno) {
-    flake_options o = is_sno ? options_of_sno(scene_clock, NULL) : options_in_scene();
-    const flake_node node = range(number_of(is_sno), number_of(is_sno));
-    o.claim_wait_ms = 5000;
-    return is_sno ? sno_init(&sno, node, NULL, &o, &why) : flake_init(&gen, node, &o, &why);
 }
 static flake_status reinit(bool is_sno) {
     return is_sno ? sno_reinit_after_fork(&sno, slot(6), NULL, NULL, &why)
@@ -42,16 +36,14 @@ static struct {
 } cancelled;
 
 static bool cancel_here(const char *name) {
-    static const char *const no_points[] = {"lseek", "stat", "fstat", "statfs", "getcwd", "mkdir", "rename", "unlink"};
-    bool is_point = true;
+    (void)name;
     if (++cancelled.calls == cancelled.at) CHECK_EQ(pthread_cancel(pthread_self()), 0);
-    for (size_t i = 0; i < sizeof no_points / sizeof *no_points; i++) is_point &= strcmp(name, no_points[i]) != 0;
-    if (is_point) pthread_testcancel();
+    pthread_testcancel();
     return true;
 }
 
 static void *do_and_be_cancelled(void *unused) {
-    cancelled.outcome = cancelled.call(cancelled.is_sno); /* checked after the thread, whose frame is left without return */
+    cancelled.outcome = cancelled.call(cancelled.is_sno); /* checked later: this frame is left without return */
     cancelled.was_done = true;
     pthread_testcancel();
     return unused;
@@ -81,8 +73,8 @@ TEST(each_call_is_finished_before_its_thread_is_cancelled) {
         flake_status (*call)(bool is_sno);
         enum before before;
         int at_least; /* system calls */
-    } rows[] = {{init, CLOSED, 10}, {init_of_range, CLOSED, 10}, {init, CRASHED, 10}, {draw, OPEN, 3},
-                {extend, OPEN, 3},  {reinit, OPEN, 3},           {shut, OPEN, 3}};
+    } rows[] = {{init, CLOSED, 10}, {init, CRASHED, 10}, {draw, OPEN, 3},
+                {extend, OPEN, 3},  {reinit, OPEN, 3},   {shut, OPEN, 3}};
     for (size_t i = 0; i < 2 * sizeof rows / sizeof *rows; i++) {
         const bool is_sno = i % 2;
         bool was_cancelled = true;
@@ -121,20 +113,6 @@ TEST(each_call_is_finished_before_its_thread_is_cancelled) {
     }
 }
 
-TEST(the_calls_leave_their_thread_cancellable) {
-    static flake_status (*const calls[])(bool is_sno) = {init, draw, extend, shut, shut};
-    int before = PTHREAD_CANCEL_DISABLE;
-    for (int is_sno = 0; is_sno < 2; is_sno++)
-        for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
-            CHECK_EQ(calls[i](is_sno), FLAKE_OK);
-            CHECK_EQ(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before), 0);
-            CHECK_EQ(before, PTHREAD_CANCEL_ENABLE);
-        }
-    CHECK_EQ(init_in(&gen, "/proc/no-such-folder", 1), FLAKE_IO);
-    CHECK_EQ(pthread_setcancelstate(PTHREAD_CANCEL_ENABLE, &before), 0);
-    CHECK_EQ(before, PTHREAD_CANCEL_ENABLE);
-}
-
 static flake_gen *left; /* in shared memory, by a process that has died */
 
 static flake_status take_over(bool unused) { return (void)unused, flake_take_over(left, NULL); }
@@ -164,7 +142,7 @@ TEST(a_take_over_is_not_cancelled) {
 
 /* ---- a signal handler that draws, extends and closes ---- */
 
-static bool of_sno, manual_extend; /* what it interrupts */
+static bool manual_extend; /* of what it interrupts */
 
 static void raise_signal(void) { (void)raise(SIGUSR1); }
 
@@ -180,7 +158,7 @@ static void no_sleep_in_a_handler(int64_t ns) {
 static uint64_t last_number(void) {
     uint8_t bytes[FLAKE_I_FILE];
     flake_i_record r = {0};
-    const int fd = (open)(slot_path(number_of(of_sno)), O_RDONLY);
+    const int fd = (open)(slot_path(1), O_RDONLY);
     CHECK_EQ(pread(fd, bytes, sizeof bytes, 0), FLAKE_I_FILE);
     (void)(close)(fd);
     CHECK_EQ(flake_i_slot_get(bytes, sizeof bytes, &r), FLAKE_OK);
@@ -194,44 +172,38 @@ static void draw_in_between(int signal_number) {
     (void)signal_number;
     on_sleep = no_sleep_in_a_handler;
     const uint64_t written = last_number();
-    CHECK_EQ(draw(of_sno), late);
-    CHECK_EQ(extend(of_sno), FLAKE_OK); /* another thread is writing */
-    CHECK_EQ(shut(of_sno), FLAKE_AGAIN);
-    if (of_sno) CHECK(sno_is_zero(next_sno(&sno, 0)));
-    else {
-        FAILS(flake_try(&gen, &id), late, id);
-        CHECK_EQ(got64_n(&gen, &id, 1), 0);
-    }
+    CHECK_EQ(draw_from(&gen), late);
+    CHECK_EQ(flake_extend(&gen, NULL), FLAKE_OK); /* another thread is writing */
+    CHECK_EQ(flake_close(&gen, NULL), FLAKE_AGAIN);
+    FAILS(flake_try(&gen, &id), late, id);
+    CHECK_EQ(got64_n(&gen, &id, 1), 0);
     CHECK_EQ(last_number(), written);
     IN_CHILD { /* is another process: its close only drops what it inherited */
         const int before = descriptors();
-        CHECK_EQ(shut(of_sno), FLAKE_OK);
+        CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
         CHECK_EQ(descriptors(), before - 1);
     }
     on_sleep = NULL;
 }
 
 static void is_interrupted(flake_status (*call)(bool is_sno)) {
-    for (int i = 0; i < 2; i++) {
-        bool was_interrupted = true;
-        int at = 0;
-        begin();
-        of_sno = i;
-        flake_options o = of_sno ? options_of_sno(scene_clock, NULL) : options_in_scene();
-        o.manual_extend = manual_extend;
-        CHECK_EQ(of_sno ? sno_init(&sno, slot(5), NULL, &o, NULL) : flake_init(&gen, slot(1), &o, NULL), FLAKE_OK);
-        while (was_interrupted && !check_failures) {
-            pass_ms(60000);
-            trap = (struct trap){.from = ++at, .n = 1, .act = raise_signal};
-            CHECK_EQ(call(of_sno), FLAKE_OK);
-            was_interrupted = trap.calls >= at;
-            disk_begin();
-            CHECK_EQ(draw(of_sno), FLAKE_OK);
-        }
-        CHECK(at >= 4);
-        CHECK_EQ(shut(of_sno), FLAKE_OK);
-        CHECK_EQ(repeated(), 0);
+    flake_options o = options_in_scene();
+    bool was_interrupted = true;
+    int at = 0;
+    begin();
+    o.manual_extend = manual_extend;
+    CHECK_EQ(init_with(&gen, slot(1), o), FLAKE_OK);
+    while (was_interrupted && !check_failures) {
+        pass_ms(60000);
+        trap = (struct trap){.from = ++at, .n = 1, .act = raise_signal};
+        CHECK_EQ(call(false), FLAKE_OK);
+        was_interrupted = trap.calls >= at;
+        disk_begin();
+        CHECK_EQ(draw_from(&gen), FLAKE_OK);
     }
+    CHECK(at >= 4);
+    close_it(&gen);
+    CHECK_EQ(repeated(), 0);
 }
 
 TEST(a_draw_in_a_handler_is_answered_at_once) {
@@ -248,40 +220,34 @@ static void close_in_between(int signal_number) {
     (void)signal_number;
     on_sleep = no_sleep_in_a_handler;
     const uint64_t written = last_number();
-    const flake_status closed = shut(of_sno);
+    const flake_status closed = flake_close(&gen, NULL);
     CHECK(closed == FLAKE_AGAIN || closed == FLAKE_OK);
-    CHECK_EQ(extend(of_sno), FLAKE_CLOSED);
-    CHECK_EQ(draw(of_sno), FLAKE_CLOSED);
+    CHECK_EQ(flake_extend(&gen, NULL), FLAKE_CLOSED);
+    CHECK_EQ(draw_from(&gen), FLAKE_CLOSED);
     CHECK_EQ(last_number(), written);
     on_sleep = NULL;
 }
 
 TEST(a_handler_that_interrupts_a_close_does_not_close) {
+    bool was_interrupted = true;
+    int at = 0;
     (void)signal(SIGUSR1, close_in_between);
-    for (int i = 0; i < 2; i++) {
-        bool was_interrupted = true;
-        int at = 0;
-        of_sno = i;
-        while (was_interrupted && !check_failures) {
-            begin();
-            const int open_before = descriptors();
-            CHECK(init(of_sno) == FLAKE_OK && draw(of_sno) == FLAKE_OK);
-            pass_ms(5);
-            trap = (struct trap){.from = ++at, .n = 1, .act = raise_signal};
-            CHECK_EQ(shut(of_sno), FLAKE_OK);
-            was_interrupted = trap.calls >= at;
-            disk_begin();
-            CHECK_EQ(descriptors(), open_before);
-            CHECK_EQ(init(of_sno), FLAKE_OK); /* free, and recorded: no wait for the horizon */
-            CHECK_EQ(draw(of_sno), FLAKE_OK);
-            CHECK(scene_ns() <= (start_ms + 15) * a_ms);
-            CHECK_EQ(shut(of_sno), FLAKE_OK);
-        }
-        CHECK(at >= 4);
+    while (was_interrupted && !check_failures) {
+        begin();
+        const int open_before = descriptors();
+        run(&gen, 1);
+        pass_ms(5);
+        trap = (struct trap){.from = ++at, .n = 1, .act = raise_signal};
+        CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
+        was_interrupted = trap.calls >= at;
+        disk_begin();
+        CHECK_EQ(descriptors(), open_before);
+        run(&gen, 1); /* free, and recorded: no wait for the horizon */
+        CHECK(scene_ns() <= (start_ms + 15) * a_ms);
+        close_it(&gen);
     }
+    CHECK(at >= 4);
 }
-
-/* ---- errno ---- */
 
 TEST(errno_is_unchanged) {
     for (int is_sno = 0; is_sno < 2; is_sno++) {
@@ -301,17 +267,11 @@ TEST(errno_is_unchanged) {
             CHECK_EQ(draw(is_sno), FLAKE_OK);
             CHECK_EQ(errno, 77);
         }
-        CHECK_EQ(init(is_sno), FLAKE_IN_USE);
+        CHECK_EQ(init_slot(&other, number_of(is_sno)), FLAKE_IN_USE);
+        for (int i = 0; i < 2; i++) CHECK_EQ(shut(is_sno), FLAKE_OK);
+        CHECK_EQ(init_in(&other, "/proc/no-such-folder", 1), FLAKE_IO);
         CHECK_EQ(errno, 77);
     }
-    begin();
-    errno = 77;
-    CHECK_EQ(init_slot(&gen, 1), FLAKE_OK);
-    CHECK_EQ(init_slot(&other, 1), FLAKE_IN_USE);
-    CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
-    CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
-    CHECK_EQ(init_in(&other, "/proc/no-such-folder", 1), FLAKE_IO);
-    CHECK_EQ(errno, 77);
 }
 
 int main(int argc, char **argv) { return directory_main(argc, argv); }

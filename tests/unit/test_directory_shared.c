@@ -16,7 +16,6 @@ static struct shared {
     flake_gen shards[2];
     flake_lane lane[2];
     flake_gen lanes;
-    sno_gen sno;
 } * all; /* what processes share */
 
 static const char *program;
@@ -126,48 +125,6 @@ static void takes_over(void) {
     CHECK_EQ(draw_one(), FLAKE_OK);
 }
 
-static void cannot_take_over(void) {
-    pass_ms(60000);
-    disk_begin();
-    disk_fail(3, 100); /* the second write */
-    CHECK_EQ(take_it_over(), FLAKE_IO);
-    /* the dead process's last record is on disk before the next one is written */
-    CHECK(strcmp(disk.log, "wdw") == 0);
-    disk_begin();
-    const int fd = open(path_of("bystander"), O_RDWR | O_CREAT, 0666); /* has its descriptor by now */
-    struct stat file;
-    CHECK(fd >= 0);
-    CHECK_EQ(extend(), FLAKE_INVALID);
-    CHECK_EQ(flake_close(&all->gen, NULL), FLAKE_OK);
-    CHECK(fstat(fd, &file) == 0 && file.st_size == 0); /* it is open, and nothing was written to it */
-    CHECK_EQ(take_it_over(), FLAKE_OK);
-    CHECK_EQ(extend(), FLAKE_OK);
-    CHECK_EQ(draw_one(), FLAKE_OK);
-    CHECK_EQ(flake_close(&all->gen, NULL), FLAKE_OK);
-    CHECK_EQ(fstat(fd, &file), 0);
-}
-
-static void finds_another_runs_file(void) {
-    const uint64_t number = record_of(1).number;
-    const int before = descriptors();
-    CHECK_EQ(take_it_over(), FLAKE_MISMATCH);
-    CHECK(why_is_of(1));
-    CHECK_EQ(descriptors(), before);
-    CHECK_EQ(extend(), FLAKE_INVALID);
-    CHECK(draw_one() != FLAKE_OK);
-    CHECK_EQ(record_of(1).number, number);
-}
-
-static void finds_no_file(void) {
-    const int before = descriptors();
-    CHECK_EQ(take_it_over(), FLAKE_IO);
-    CHECK(why_is_of(1) && strstr(why.text, "does not exist") != NULL);
-    CHECK(access(slot_path(1), F_OK) != 0);
-    CHECK(access(path_of("1.slot.new"), F_OK) != 0);
-    CHECK_EQ(descriptors(), before);
-    CHECK_EQ(extend(), FLAKE_INVALID);
-}
-
 /* Of each lane, one after the other. */
 static void draws_from_each_lane(void) {
     uint64_t id;
@@ -195,8 +152,7 @@ static const struct role {
              ROLE(finds_that_a_write_failed), ROLE(is_not_the_holder),
              ROLE(draws_from_each_lane),      ROLE(draws_from_no_lane),
              ROLE(holds_draws_and_is_killed), ROLE(takes_over),
-             ROLE(cannot_take_over),          ROLE(finds_another_runs_file),
-             ROLE(finds_no_file),             ROLE(finds_it_closed)};
+             ROLE(finds_it_closed)};
 
 static const char *role_at_hand;
 
@@ -210,7 +166,7 @@ static void play(const char *name) {
 static void be_a_peer(void) {
     char *const arguments[] = {(char *)(uintptr_t)program,
                                (char *)(uintptr_t) "--peer",
-                               home,
+                               folder,
                                our_folder,
                                (char *)(uintptr_t)role_at_hand,
                                NULL};
@@ -222,25 +178,23 @@ static void be_a_peer(void) {
     play(role_at_hand);
 }
 
-static void be_a_fork(void) { play(role_at_hand); }
-
 static int peer_main(char **argv) {
-    (void)snprintf(home, sizeof home, "%s", argv[2]);
+    (void)snprintf(folder, sizeof folder, "%s", argv[2]);
     (void)snprintf(our_folder, sizeof our_folder, "%s", argv[3]);
     (void)map_shared("all", sizeof *all); /* so that what follows is elsewhere */
     our = (scene *)map_shared("scene", sizeof *our);
     all = (struct shared *)map_shared("all", sizeof *all);
+    check_failed = scene_failed;
     play(argv[4]);
     return 0;
 }
 
-/* As a fork or as a peer. */
-static int as_other(bool fork_only, const char *role) {
+static int as_peer(const char *role) {
     role_at_hand = role;
-    return end_of(begin_child(fork_only ? be_a_fork : be_a_peer));
+    return end_of(begin_child(be_a_peer));
 }
 
-static void other_plays(bool fork_only, const char *role) { CHECK_EQ(as_other(fork_only, role), 0); }
+static void peer_plays(const char *role) { CHECK_EQ(as_peer(role), 0); }
 
 static void begin_shared(void) {
     begin();
@@ -251,70 +205,65 @@ static void begin_shared(void) {
 /* ---- the holder lives ---- */
 
 TEST(the_holder_extends_and_all_draw) {
-    for (int fork_only = 0; fork_only < 2; fork_only++) {
-        begin_shared();
-        CHECK_EQ(init_it(), FLAKE_OK);
-        CHECK(flake_gen_options(&all->gen)->manual_extend);
-        other_plays(fork_only, "is_not_the_holder");
-        CHECK_EQ(draw_one(), FLAKE_OK);
-        other_plays(fork_only, "draws_up_to_the_horizon");
-        CHECK_EQ(draw_one(), FLAKE_NOT_EXTENDED);
-        CHECK_EQ(extend(), FLAKE_OK);
-        other_plays(fork_only, "draws_one");
-        CHECK_EQ(draw_one(), FLAKE_OK);
-        static flake_gen elsewhere; /* a copy is refused, too, although copies of shared memory are not detected */
-        memcpy((void *)&elsewhere, (const void *)&all->gen, sizeof elsewhere);
-        CHECK_EQ(flake_extend(&elsewhere, NULL), FLAKE_INVALID);
-        CHECK_EQ(flake_close(&elsewhere, NULL), FLAKE_INVALID);
-        pass_ms(10000);
-        disk_fail(1, 100);
-        CHECK_EQ(extend(), FLAKE_IO);
-        disk_begin();
-        CHECK_EQ(draw_one(), FLAKE_IO);
-        other_plays(fork_only, "finds_that_a_write_failed");
-        CHECK_EQ(extend(), FLAKE_OK);
-        other_plays(fork_only, "draws_one");
-        CHECK_EQ(repeated(), 0);
-        close_it(&all->gen);
-        pass_ms(1);
-        CHECK_EQ(draw_one(), FLAKE_CLOSED);
-        other_plays(fork_only, "finds_it_closed");
-    }
+    begin_shared();
+    CHECK_EQ(init_it(), FLAKE_OK);
+    CHECK(flake_gen_options(&all->gen)->manual_extend);
+    peer_plays("is_not_the_holder");
+    IN_CHILD is_not_the_holder();
+    CHECK_EQ(draw_one(), FLAKE_OK);
+    peer_plays("draws_up_to_the_horizon");
+    CHECK_EQ(draw_one(), FLAKE_NOT_EXTENDED);
+    CHECK_EQ(extend(), FLAKE_OK);
+    peer_plays("draws_one");
+    CHECK_EQ(draw_one(), FLAKE_OK);
+    static flake_gen elsewhere; /* a copy is refused, too, although copies of shared memory are not detected */
+    memcpy((void *)&elsewhere, (const void *)&all->gen, sizeof elsewhere);
+    CHECK_EQ(flake_extend(&elsewhere, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_close(&elsewhere, NULL), FLAKE_INVALID);
+    pass_ms(10000);
+    disk_fail(1, 100);
+    CHECK_EQ(extend(), FLAKE_IO);
+    disk_begin();
+    CHECK_EQ(draw_one(), FLAKE_IO);
+    peer_plays("finds_that_a_write_failed");
+    CHECK_EQ(extend(), FLAKE_OK);
+    peer_plays("draws_one");
+    CHECK_EQ(repeated(), 0);
+    close_it(&all->gen);
+    pass_ms(1);
+    CHECK_EQ(draw_one(), FLAKE_CLOSED);
+    peer_plays("finds_it_closed");
 }
 
 TEST(lanes_stop_at_the_horizon_too) {
-    for (int fork_only = 0; fork_only < 2; fork_only++) {
-        begin_shared();
-        const flake_options o = shared_options();
-        CHECK_EQ(flake_init(&all->lanes, slot(1), with_lanes(&o, all->lane, 2), NULL), FLAKE_OK);
-        draws_from_each_lane();
-        other_plays(fork_only, "draws_from_each_lane");
-        pass_ms(10000);
-        other_plays(fork_only, "draws_from_no_lane");
-        CHECK_EQ(flake_extend(&all->lanes, NULL), FLAKE_OK);
-        other_plays(fork_only, "draws_from_each_lane");
-        CHECK_EQ(repeated(), 0);
-        close_it(&all->lanes);
-    }
+    begin_shared();
+    const flake_options o = shared_options();
+    CHECK_EQ(flake_init(&all->lanes, slot(1), with_lanes(&o, all->lane, 2), NULL), FLAKE_OK);
+    draws_from_each_lane();
+    peer_plays("draws_from_each_lane");
+    pass_ms(10000);
+    peer_plays("draws_from_no_lane");
+    CHECK_EQ(flake_extend(&all->lanes, NULL), FLAKE_OK);
+    peer_plays("draws_from_each_lane");
+    CHECK_EQ(repeated(), 0);
+    close_it(&all->lanes);
 }
 
 /* ---- the holder is killed ---- */
 
 TEST(another_process_takes_over) {
-    for (int fork_only = 0; fork_only < 2; fork_only++) {
-        begin_shared();
-        CHECK(WIFSIGNALED(as_other(fork_only, "holds_draws_and_is_killed")));
-        CHECK_EQ(draw_one(), FLAKE_OK); /* some horizon is left */
-        for (int i = 0; i < 3; i++) {
-            CHECK(WIFSIGNALED(as_other(fork_only, "holds_draws_and_is_killed")));
-            other_plays(fork_only, "takes_over"); /* and ends without a close */
-        }
-        CHECK_EQ(take_it_over(), FLAKE_OK);
-        CHECK_EQ(draw_one(), FLAKE_OK);
-        close_it(&all->gen);
-        CHECK_EQ(take_it_over(), FLAKE_CLOSED);
-        CHECK(our->n > 16000);
+    begin_shared();
+    CHECK(WIFSIGNALED(as_peer("holds_draws_and_is_killed")));
+    CHECK_EQ(draw_one(), FLAKE_OK); /* some horizon is left */
+    for (int i = 0; i < 3; i++) {
+        CHECK(WIFSIGNALED(as_peer("holds_draws_and_is_killed")));
+        peer_plays("takes_over"); /* and ends without a close */
     }
+    CHECK_EQ(take_it_over(), FLAKE_OK);
+    CHECK_EQ(draw_one(), FLAKE_OK);
+    close_it(&all->gen);
+    CHECK_EQ(take_it_over(), FLAKE_CLOSED);
+    CHECK(our->n > 16000);
 }
 
 TEST(take_over_refuses_what_has_no_dead_holder) {
@@ -410,20 +359,39 @@ TEST(killed_at_each_call_of_a_close) {
 }
 
 TEST(a_take_over_that_fails_writes_to_nothing_else) {
-    for (int fork_only = 0; fork_only < 2; fork_only++) {
-        begin_shared();
-        CHECK(WIFSIGNALED(as_other(fork_only, "holds_draws_and_is_killed")));
-        other_plays(fork_only, "cannot_take_over");
-    }
+    begin_shared();
+    CHECK(WIFSIGNALED(as_peer("holds_draws_and_is_killed")));
+    pass_ms(60000);
+    disk_begin();
+    disk_fail(3, 100); /* the second write */
+    CHECK_EQ(take_it_over(), FLAKE_IO);
+    /* the dead process's last record is on disk before the next one is written */
+    CHECK(strcmp(disk.log, "wdw") == 0);
+    disk_begin();
+    const int fd = open(path_of("bystander"), O_RDWR | O_CREAT, 0666); /* has its descriptor by now */
+    struct stat file;
+    CHECK(fd >= 0);
+    CHECK_EQ(extend(), FLAKE_INVALID);
+    CHECK_EQ(flake_close(&all->gen, NULL), FLAKE_OK);
+    CHECK(fstat(fd, &file) == 0 && file.st_size == 0); /* it is open, and nothing was written to it */
+    CHECK_EQ(take_it_over(), FLAKE_OK);
+    CHECK_EQ(extend(), FLAKE_OK);
+    CHECK_EQ(draw_one(), FLAKE_OK);
+    CHECK_EQ(flake_close(&all->gen, NULL), FLAKE_OK);
+    CHECK_EQ((close)(fd), 0);
 }
 
 TEST(a_take_over_creates_no_file) {
-    for (int fork_only = 0; fork_only < 2; fork_only++) {
-        begin_shared();
-        CHECK(WIFSIGNALED(as_other(fork_only, "holds_draws_and_is_killed")));
-        CHECK_EQ(unlink(slot_path(1)), 0);
-        other_plays(fork_only, "finds_no_file");
-    }
+    begin_shared();
+    CHECK(WIFSIGNALED(as_peer("holds_draws_and_is_killed")));
+    CHECK_EQ(unlink(slot_path(1)), 0);
+    const int before = descriptors();
+    CHECK_EQ(take_it_over(), FLAKE_IO);
+    CHECK(why_is_of(1) && strstr(why.text, "does not exist") != NULL);
+    CHECK(access(slot_path(1), F_OK) != 0);
+    CHECK(access(path_of("1.slot.new"), F_OK) != 0);
+    CHECK_EQ(descriptors(), before);
+    CHECK_EQ(extend(), FLAKE_INVALID);
 }
 
 /* ---- the file is of another run, or was restored to an earlier copy ---- */
@@ -454,18 +422,23 @@ TEST(a_take_over_elsewhere_leaves_the_holder_alone) {
 }
 
 TEST(a_run_in_between_ends_the_generator_before_it) {
-    for (int fork_only = 0; fork_only < 2; fork_only++) {
-        begin_shared();
-        CHECK(WIFSIGNALED(as_other(fork_only, "holds_draws_and_is_killed")));
-        in_child(another_run);
-        other_plays(fork_only, "finds_another_runs_file");
-        CHECK_EQ(repeated(), 0);
-        CHECK(our->n > 4090);
-        const flake_options o = shared_options(); /* a new start */
-        CHECK_EQ(flake_init(&all->gen, slot(1), &o, NULL), FLAKE_OK);
-        CHECK_EQ(draw_one(), FLAKE_OK);
-        close_it(&all->gen);
-    }
+    begin_shared();
+    CHECK(WIFSIGNALED(as_peer("holds_draws_and_is_killed")));
+    in_child(another_run);
+    const uint64_t number = record_of(1).number;
+    const int before = descriptors();
+    CHECK_EQ(take_it_over(), FLAKE_MISMATCH);
+    CHECK(why_is_of(1));
+    CHECK_EQ(descriptors(), before);
+    CHECK_EQ(extend(), FLAKE_INVALID);
+    CHECK(draw_one() != FLAKE_OK);
+    CHECK_EQ(record_of(1).number, number);
+    CHECK_EQ(repeated(), 0);
+    CHECK(our->n > 4090);
+    const flake_options o = shared_options(); /* a new start */
+    CHECK_EQ(flake_init(&all->gen, slot(1), &o, NULL), FLAKE_OK);
+    CHECK_EQ(draw_one(), FLAKE_OK);
+    close_it(&all->gen);
 }
 
 /* The next holder of that file waits for an earlier horizon: draws must stop. */
@@ -482,13 +455,11 @@ TEST(a_file_restored_to_an_earlier_copy_is_not_taken_over) {
         be_killed();
     }
     CHECK_EQ(draw_one(), FLAKE_OK);
-    CHECK_EQ(take_it_over(), FLAKE_MISMATCH);
+    for (int i = 0; i < 2; i++) CHECK_EQ(take_it_over(), FLAKE_MISMATCH);
     CHECK(why_is_of(1));
     pass_ms(1);
     CHECK_EQ(draw_one(), FLAKE_MISMATCH);
 }
-
-/* ---- a child inherited the file ---- */
 
 TEST(a_child_of_the_holder_keeps_the_number_until_it_calls_close) {
     const wire to_orphan = new_line(), from_orphan = new_line();
@@ -557,75 +528,6 @@ TEST(of_two_that_take_over_at_once_one_does) {
     close_it(&all->gen);
 }
 
-/* ---- deaths, take-overs, closes and private runs in any order ---- */
-
-static uint64_t random_state;
-static unsigned depth, counts[5]; /* of a process: its ancestors; what succeeded, for this process and its parents */
-static void take_some_steps(void);
-
-static void take_some_steps_one_deeper(void) {
-    depth++;
-    random_state ^= (uint64_t)depth << 40;
-    take_some_steps();
-    if (random_below(&random_state, 2)) be_killed();
-}
-
-static void take_a_step(void) {
-    const flake_status status = draw_one();
-    CHECK(status != FLAKE_FORKED && status != FLAKE_IO && status != FLAKE_IN_USE);
-    switch (random_below(&random_state, 10)) {
-    case 0:
-    case 1: counts[0] += take_it_over() == FLAKE_OK; break;
-    case 2: counts[1] += extend() == FLAKE_OK; break;
-    case 3: (void)flake_close(&all->gen, NULL); break;
-    case 4:
-    case 5:
-        if (depth < 2) (void)end_of(begin_child(take_some_steps_one_deeper));
-        (void)random_next(&random_state);
-        break;
-    case 6:
-        if (init_slot(&other, 1) == FLAKE_OK) {
-            for (int i = 0; i < 3; i++) CHECK_EQ(draw_from(&other), FLAKE_OK);
-            counts[2]++;
-            close_it(&other);
-        }
-        break;
-    case 7:
-        if (status == FLAKE_OK || status == FLAKE_NOT_EXTENDED) break;
-        (void)flake_close(&all->gen, NULL);
-        counts[3] += init_it() == FLAKE_OK;
-        break;
-    default:
-        for (int i = 0; i < 3; i++) counts[4] += draw_one() == FLAKE_OK;
-    }
-}
-
-static void take_some_steps(void) {
-    for (unsigned i = 0; i < 12; i++) {
-        for (unsigned k = 0; k < 3; k++) take_a_step();
-        const uint64_t by = random_below(&random_state, 10);
-        pass_ms(by < 7 ? (int64_t)by / 2 : by == 7 ? 1600 : by == 8 ? 3100 : -3);
-    }
-}
-
-TEST(any_order_of_deaths_take_overs_and_private_runs_repeats_nothing) {
-    size_t all_ids = 0;
-    for (uint64_t seed = 1; seed <= (small ? 25 : 1000) && !check_failures; seed++) {
-        begin_shared();
-        random_state = seed * 0x9e3779b97f4a7c15;
-        depth = 0;
-        take_some_steps();
-        all_ids += our->n;
-        CHECK_EQ(repeated(), 0);
-        (void)flake_close(&all->gen, NULL);
-        if (check_failures) printf("  seed %" PRIu64 "\n", seed);
-    }
-    CHECK(all_ids > 1000);
-    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) CHECK(counts[i] > 0);
-}
-
-/* ---- shards and snos ---- */
-
 TEST(shards_of_a_dead_process_are_taken_over_by_the_first) {
     uint64_t id;
     begin_shared();
@@ -644,34 +546,6 @@ TEST(shards_of_a_dead_process_are_taken_over_by_the_first) {
     close_it(&all->shards[0]);
     pass_ms(1);
     for (int i = 0; i < 2; i++) CHECK_EQ(flake_try(&all->shards[i], &id), FLAKE_CLOSED);
-}
-
-static flake_status draw_one_sno(void) {
-    sno_id id;
-    const flake_status status = sno_try(&all->sno, 0, &id);
-    if (status == FLAKE_OK) note(sno_key(id));
-    return status;
-}
-
-TEST(snos_are_taken_over_too) {
-    begin_shared();
-    IN_KILLED_CHILD {
-        const flake_options o = {.shared_memory = true, .start_this_unit = true};
-        const sno_snapshot pool = pool_of_numbers(5, 0, 99);
-        CHECK_EQ(sno_init(&all->sno, slot(5), &pool, &o, NULL), FLAKE_OK);
-        for (int i = 0; i < 100; i++) CHECK_EQ(draw_one_sno(), FLAKE_OK);
-        be_killed();
-    }
-    CHECK_EQ(flake_extend(&all->sno.gen, NULL), FLAKE_INVALID);
-    pass_ms(2900);
-    CHECK_EQ(draw_one_sno(), FLAKE_OK);
-    pass_ms(1000);
-    CHECK_EQ(draw_one_sno(), FLAKE_NOT_EXTENDED);
-    CHECK_EQ(flake_take_over(&all->sno.gen, NULL), FLAKE_OK);
-    CHECK_EQ(draw_one_sno(), FLAKE_OK);
-    CHECK_EQ(flake_extend(&all->sno.gen, NULL), FLAKE_OK);
-    CHECK_EQ(atomic_load(&our->sleeps), 0);
-    close_it(&all->sno.gen);
 }
 
 int main(int argc, char **argv) {

@@ -10,6 +10,7 @@
 #include <sys/utsname.h>
 #include "flake.h"
 #include "sno.h"
+#include "options.h"
 
 static const uint64_t no_number = UINT64_C(0xBFFFFFFFBFFFBFFF); /* of a failed call */
 
@@ -214,39 +215,25 @@ TEST(a_node_that_no_call_has_made_is_refused) {
     snos_refuse(zeroed, FLAKE_INVALID, "node: was not made by flake_node_fixed");
 }
 
-/* Refused before the directory is made. */
-TEST(a_directory_needs_a_name) {
-    const char *const words = "node: the directory has no name: \".\" is this one";
-    layouts_refuse(true, flake_node_fixed("", 7), FLAKE_INVALID, words);
-    layouts_refuse(true, flake_node_any("", 0, 9), FLAKE_INVALID, words);
-    snos_refuse(flake_node_fixed("", 7), FLAKE_INVALID, words);
-}
-
-TEST(a_range_needs_a_directory) {
-    layouts_refuse(true, flake_node_any(NULL, 0, 9), FLAKE_INVALID, "node: flake_node_any needs a directory");
-    layouts_refuse(true, flake_node_any(NULL, 7, 7), FLAKE_INVALID, "node: flake_node_any needs a directory");
-    snos_refuse(flake_node_any(NULL, 0, 9), FLAKE_INVALID, "node: flake_node_any needs a directory");
-}
-
-TEST(a_range_begins_with_its_lowest_number) {
-    const char *const words = "node: the range's first number is above its last";
-    static flake_gen ids;
-    static sno_gen snos;
-    layouts_refuse(true, flake_node_any(folder, 10, 9), FLAKE_INVALID, words);
-    snos_refuse(flake_node_any(folder, 1, 0), FLAKE_INVALID, words);
-    CHECK_EQ(flake_init(&ids, flake_node_any(folder, 9, 10), NULL, NULL), FLAKE_OK);
-    CHECK(flake_gen_node(&ids) == 9 && node_in_id(&ids) == 9);
-    CHECK_EQ(sno_init(&snos, flake_node_any(folder, 9, 10), NULL, NULL, NULL), FLAKE_OK);
-    CHECK_EQ(sno_gen_partition(&snos), 10);
-    CHECK_EQ(flake_close(&ids, NULL), FLAKE_OK);
-    CHECK_EQ(flake_close(&snos.gen, NULL), FLAKE_OK);
-}
-
-TEST(shards_have_one_node) {
-    const flake_options options = {.layout = flake_layout_twitter};
-    static flake_gen shards[3];
-    CHECK_EQ(flake_init_shards(shards, 3, flake_node_fixed(NULL, 7), &options, NULL), FLAKE_OK);
-    for (size_t i = 0; i < 3; i++) CHECK(flake_gen_node(&shards[i]) == 7 && node_in_id(&shards[i]) == 7);
+/* Refused before a directory is made. */
+TEST(a_node_that_lacks_its_gate_or_directory_or_begins_above_its_last_number_is_refused) {
+    static flake_atomic64 word;
+    const flake_gate empty = {.admit = NULL}, fence_alone = {.admit = NULL, .fence = &word};
+    const struct {
+        flake_node node;
+        const char *words;
+    } rows[] = {{flake_node_fixed("", 7), "node: the directory has no name: \".\" is this one"},
+                {flake_node_any("", 0, 9), "node: the directory has no name: \".\" is this one"},
+                {flake_node_any(NULL, 0, 9), "node: flake_node_any needs a directory"},
+                {flake_node_any(NULL, 7, 7), "node: flake_node_any needs a directory"},
+                {flake_node_any(folder, 10, 9), "node: the range's first number is above its last"},
+                {flake_node_gated(NULL, 7), "node: flake_node_gated needs a gate"},
+                {flake_node_gated(&empty, 7), "node: flake_node_gated needs a gate"},
+                {flake_node_gated(&fence_alone, 7), "node: flake_node_gated needs a gate"}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        layouts_refuse(true, rows[i].node, FLAKE_INVALID, rows[i].words);
+        snos_refuse(rows[i].node, FLAKE_INVALID, rows[i].words);
+    }
 }
 
 TEST(a_generator_that_is_not_initialised_has_no_node) {
@@ -259,8 +246,6 @@ TEST(a_generator_that_is_not_initialised_has_no_node) {
     CHECK_EQ(flake_init(&ids, flake_node_none(), NULL, NULL), FLAKE_INVALID);
     CHECK(flake_gen_node(&ids) == UINT64_MAX);
 }
-
-/* ---- gates ---- */
 
 TEST(the_node_of_another_service_carries_its_gate) {
     static flake_gen ids;
@@ -278,24 +263,14 @@ TEST(the_node_of_another_service_carries_its_gate) {
     CHECK_EQ(flake_next(&ids, &id), FLAKE_OK); /* no gate of an earlier init */
 }
 
-TEST(a_gated_node_without_a_gate_is_refused) {
-    const flake_gate empty = {.admit = NULL};
-    static flake_atomic64 word;
-    const flake_gate fence_alone = {.admit = NULL, .fence = &word};
-    const flake_gate *const gates[] = {NULL, &empty, &fence_alone};
-    for (size_t i = 0; i < 3; i++) {
-        layouts_refuse(true, flake_node_gated(gates[i], 7), FLAKE_INVALID, "node: flake_node_gated needs a gate");
-        snos_refuse(flake_node_gated(gates[i], 7), FLAKE_INVALID, "node: flake_node_gated needs a gate");
-    }
-}
-
 /* ---- after a fork: generators are inherited ones after flake_machine_cloned, too ---- */
 
 static const char overlaps[] = "node: is the parent's, or that of before the clone, and the sequence ranges overlap";
 
 TEST(reinit_takes_another_node) {
     const flake_node zeroed = {.kind = 0};
-    const flake_options options = {.layout = flake_layout_twitter};
+    const flake_options options = {.layout = flake_layout_twitter},
+                        wrong_ahead = {.layout = flake_layout_twitter, .max_ahead_ms = -1};
     const struct {
         flake_node node;
         flake_status status;
@@ -311,6 +286,8 @@ TEST(reinit_takes_another_node) {
     flake_why why;
     uint64_t id;
     CHECK_EQ(flake_init(&ids, flake_node_fixed(NULL, 7), &options, &why), FLAKE_OK);
+    CHECK_EQ(flake_reinit_after_fork(&ids, flake_node_fixed(NULL, 8), &options, &why), FLAKE_INVALID);
+    CHECK_STR(why.text, "generator: was not inherited through fork");
     flake_machine_cloned();
     FAILS(flake_next(&ids, &id), FLAKE_FORKED, id);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
@@ -319,28 +296,52 @@ TEST(reinit_takes_another_node) {
         CHECK(flake_gen_node(&ids) == 7); /* a refused call changes nothing */
         FAILS(flake_next(&ids, &id), FLAKE_FORKED, id);
     }
+    CHECK_EQ(flake_reinit_after_fork(&ids, flake_node_fixed(NULL, 8), &wrong_ahead, &why), FLAKE_INVALID);
+    CHECK(says(&why, "max_ahead_ms")); /* found last, by the engine */
+    FAILS(flake_next(&ids, &id), FLAKE_FORKED, id);
+    CHECK(flake_gen_options(&ids) != NULL);
     CHECK_EQ(flake_reinit_after_fork(&ids, flake_node_fixed(NULL, 8), &options, &why), FLAKE_OK);
     CHECK(flake_gen_node(&ids) == 8);
     CHECK(node_in_id(&ids) == 8);
 }
 
-TEST(reinit_takes_the_node_of_the_parent_with_other_sequence_numbers_or_another_layout) {
-    const flake_options parents = {.layout = flake_layout_twitter, .seq_max = 99};
-    const flake_options upper = {.layout = flake_layout_twitter, .seq_min = 100, .seq_max = 199};
+/* The parent has 100 to 199; the bounds of a pool may be in either order. */
+TEST(reinit_takes_the_node_of_the_parent_with_other_sequence_numbers) {
+    static const struct {
+        uint16_t min, max;
+        flake_status status;
+    } rows[] = {{100, 199, FLAKE_NODE_OVERLAP}, {50, 100, FLAKE_NODE_OVERLAP},  {199, 250, FLAKE_NODE_OVERLAP},
+                {120, 130, FLAKE_NODE_OVERLAP}, {50, 250, FLAKE_NODE_OVERLAP},  {0, 0, FLAKE_NODE_OVERLAP},
+                {50, 99, FLAKE_OK},             {200, 203, FLAKE_OK}};
+    const flake_node seven = flake_node_fixed(NULL, 7);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        static flake_gen ids;
+        static sno_gen snos;
+        const flake_options parents = {.layout = flake_layout_twitter, .seq_min = 100, .seq_max = 199};
+        const flake_options o = {.layout = flake_layout_twitter, .seq_min = rows[i].min, .seq_max = rows[i].max};
+        const sno_snapshot parents_pool = {.partition = 7, .sequence_min = 100, .sequence_max = 199};
+        const sno_snapshot pool = {.partition = 7, .sequence_min = rows[i].min, .sequence_max = rows[i].max},
+                           reversed = {.partition = 7, .sequence_min = rows[i].max, .sequence_max = rows[i].min};
+        CHECK_EQ(flake_init(&ids, seven, &parents, NULL), FLAKE_OK);
+        CHECK_EQ(sno_init(&snos, seven, &parents_pool, NULL, NULL), FLAKE_OK);
+        flake_machine_cloned();
+        CHECK_EQ(flake_reinit_after_fork(&ids, seven, &o, NULL), rows[i].status);
+        CHECK_EQ(sno_reinit_after_fork(&snos, seven, i % 2 ? &reversed : &pool, NULL, NULL), rows[i].status);
+        if (rows[i].status == FLAKE_OK) CHECK_EQ(flake_next(&ids, &(uint64_t){0}), FLAKE_OK);
+        if (rows[i].status == FLAKE_OK) CHECK_EQ(sno_sequence(next_sno(&snos, 1)), rows[i].min);
+    }
+}
+
+TEST(reinit_takes_the_node_of_the_parent_with_another_layout) {
+    const flake_options parents = {.layout = flake_layout_twitter};
     flake_options same_ids = parents, other_epoch = parents;
+    static flake_gen ids;
     same_ids.layout.time_sign = !parents.layout.time_sign; /* no generator sets that bit */
     other_epoch.layout.epoch_ms--;
-    const struct {
-        const flake_options *o;
-        flake_status status;
-    } rows[] = {{&parents, FLAKE_NODE_OVERLAP}, {&same_ids, FLAKE_NODE_OVERLAP},
-                {&upper, FLAKE_OK}, {&other_epoch, FLAKE_OK}};
-    for (size_t i = 0; i < 4; i++) {
-        static flake_gen ids;
-        CHECK_EQ(flake_init(&ids, flake_node_fixed(NULL, 7), &parents, NULL), FLAKE_OK);
-        flake_machine_cloned();
-        CHECK_EQ(flake_reinit_after_fork(&ids, flake_node_fixed(NULL, 7), rows[i].o, NULL), rows[i].status);
-    }
+    CHECK_EQ(flake_init(&ids, flake_node_fixed(NULL, 7), &parents, NULL), FLAKE_OK);
+    flake_machine_cloned();
+    CHECK_EQ(flake_reinit_after_fork(&ids, flake_node_fixed(NULL, 7), &same_ids, NULL), FLAKE_NODE_OVERLAP);
+    CHECK_EQ(flake_reinit_after_fork(&ids, flake_node_fixed(NULL, 7), &other_epoch, NULL), FLAKE_OK);
 }
 
 TEST(reinit_of_snos_takes_another_partition) {
@@ -350,6 +351,7 @@ TEST(reinit_of_snos_takes_another_partition) {
     static sno_gen snos;
     flake_why why;
     CHECK_EQ(sno_init(&snos, same, NULL, NULL, &why), FLAKE_OK);
+    CHECK_EQ(sno_reinit_after_fork(&snos, none, NULL, NULL, &why), FLAKE_INVALID);
     flake_machine_cloned();
     CHECK_EQ(sno_reinit_after_fork(&snos, same, NULL, NULL, &why), FLAKE_NODE_OVERLAP);
     CHECK_EQ(sno_reinit_after_fork(&snos, same, &upper, NULL, &why), FLAKE_NODE_OVERLAP);

@@ -168,17 +168,6 @@ TEST(the_first_private_ip_gives_16_bits) {
     CHECK_STR(why.text, "this machine: no interface has a private IPv4 address");
 }
 
-/* The call itself, whatever addresses this host has. */
-TEST(this_hosts_own_address) {
-    uint64_t node = 0xabcdef, expected = no_number;
-    struct ifaddrs *list = NULL;
-    CHECK_EQ(getifaddrs(&list), 0);
-    const flake_status status = flake_i_pick_ip(list, &expected, NULL);
-    freeifaddrs(list);
-    CHECK_EQ(flake_node_from_ip(&node, NULL), status);
-    CHECK_EQ(node, expected);
-}
-
 TEST(the_list_of_interfaces_is_asked_for_and_let_go) {
     uint64_t node = 0xabcdef;
     uint64_t worker = 0xabcdef;
@@ -232,7 +221,8 @@ static void check_host(const host_case *c) {
     }
 }
 
-TEST(the_ordinal_of_a_hostname) {
+/* first + ordinal, at most last: another set's hosts have the numbers after it. */
+TEST(a_hostname_has_a_number_of_its_range) {
     static const char *const wrong = ": does not end in -NUMBER, as web-3 does";
     const host_case cases[] = {
         {"web-3", 0, UINT64_MAX, 3, NULL},
@@ -248,23 +238,15 @@ TEST(the_ordinal_of_a_hostname) {
         {"web.prod-3", 0, UINT64_MAX, 0, wrong},
         {"", 0, UINT64_MAX, 0, wrong},
         {"7", 0, UINT64_MAX, 0, wrong},
-        {"db", 0, UINT64_MAX, 0, wrong}};
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check_host(&cases[i]);
-}
-
-/* first + ordinal, at most last: another set's hosts have the numbers after it. */
-TEST(a_hostname_has_a_number_of_its_range) {
-    static const host_case cases[] = {
+        {"db", 0, UINT64_MAX, 0, wrong},
         {"web-0", 100, 199, 100, NULL},
         {"web-3", 100, 199, 103, NULL},
         {"web-99.web.prod.svc", 100, 199, 199, NULL},
-        /* another set's */
-        {"web-100", 100, 199, 0, ": first 100 plus ordinal 100 is above last 199"},
+        {"web-100", 100, 199, 0, ": first 100 plus ordinal 100 is above last 199"}, /* another set's */
         {"web-0", 7, 7, 7, NULL},
         {"web-1", 7, 7, 0, ": first 7 plus ordinal 1 is above last 7"},
         {"web-0", 8, 7, 0, ": first 8 plus ordinal 0 is above last 7"},
-        /* whose sum would be 99 */
-        {"web-18446744073709551615", 100, 199, 0,
+        {"web-18446744073709551615", 100, 199, 0, /* whose sum would be 99 */
          ": first 100 plus ordinal 18446744073709551615 is above last 199"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) check_host(&cases[i]);
 }
@@ -301,8 +283,6 @@ TEST(a_number_in_the_environment) {
     CHECK_EQ(flake_node_from_env(NULL, &node, &why), FLAKE_INVALID);
     CHECK_EQ(node, no_number);
 }
-
-/* ---- random bytes ---- */
 
 static int next_descriptor(void) {
     const int fd = open("/dev/null", O_RDONLY);

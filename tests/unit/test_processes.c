@@ -2,8 +2,7 @@
  *
  * Several processes draw, and SIGKILL ends one of them again and again, at any instruction (shared_memory and shards
  * in flake.h, `>>engine`; with a directory, `>>directory`). No ID repeats, including those of the killed processes; no
- * process waits longer than the queue's bound; the others continue, and a new process replaces the killed one. Numbers
- * pass from one process to the next, at once; processes and threads that start at once have different ones.
+ * process waits longer than the queue's bound; the others continue, and a new process replaces the killed one.
  */
 #define _XOPEN_SOURCE 700
 #define _DEFAULT_SOURCE
@@ -291,8 +290,6 @@ TEST(another_process_takes_over_from_a_killed_holder_while_all_draw) {
     CHECK_EQ(flake_close(next, NULL), FLAKE_OK);
 }
 
-/* ---- one after the other, with the same number ---- */
-
 enum { takers = small ? 100 : 1000, ids_each = 3 };
 
 /* One generator's life. */
@@ -325,73 +322,6 @@ TEST(a_generator_takes_over_a_number_in_the_unit_of_the_one_before) {
         for (unsigned i = 0; i < takers; i++) take_over(ids + ids_each * i, is_sno, true);
         CHECK(falls_of(ids, ids_each * takers) > 0); /* what the default prevents */
     }
-}
-
-/* ---- one after the other, killed at any instruction ---- */
-
-static void draw_until_killed(seat *s) {
-    static flake_gen own;
-    const flake_options o = holders_options();
-    const pid_t parent = getppid();
-    const flake_status status = flake_init(&own, in_directory("single"), &o, NULL);
-    if (status != FLAKE_OK) atomic_fetch_add(&s->refused, 1u);
-    while (status == FLAKE_OK && getppid() == parent) {
-        uint64_t id;
-        const uint64_t n = atomic_load(&s->n);
-        if (n == room) break;
-        if (flake_next(&own, &id) != FLAKE_OK) atomic_fetch_add(&s->refused, 1u);
-        else {
-            s->ids[n] = id;
-            atomic_store(&s->n, n + 1);
-        }
-        if (n % 50 == 49 && flake_close(&own, NULL) != FLAKE_OK) atomic_fetch_add(&s->refused, 1u);
-        if (n % 50 == 49 && flake_init(&own, in_directory("single"), &o, NULL) != FLAKE_OK) break;
-    }
-}
-
-TEST(a_number_passes_from_a_killed_process_to_the_next) {
-    seat *s = &our->seats[0];
-    uint64_t random = 2862933555777941757u;
-    begin();
-    for (unsigned k = 0; k < kills; k++) {
-        const uint64_t enough = atomic_load(&s->n) + 1 + random_below(&random, 400);
-        pid_t child;
-        IN_CHILD_AS(child) draw_until_killed(s);
-        for (unsigned naps = 0; atomic_load(&s->n) < enough && naps < 100000; naps++) nap_us(20);
-        end_killed(child);
-    }
-    CHECK_EQ(s->refused, 0);
-    CHECK(s->n > kills);
-    CHECK_EQ(falls_of(s->ids, (size_t)s->n), 0);
-}
-
-/* ---- started at once ---- */
-
-TEST(processes_that_start_at_once_have_different_numbers) {
-    _Atomic(bool) *const go = &our->is_begun;
-    const flake_options o = holders_options();
-    begin();
-    for (unsigned round = 0; round < (small ? 20 : 60); round++) {
-        pid_t children[seats];
-        atomic_store(go, false);
-        for (unsigned i = 0; i < seats; i++)
-            IN_CHILD_AS(children[i]) {
-                static flake_gen own;
-                seat *const s = &our->seats[i];
-                while (!atomic_load(go)) {
-                }
-                CHECK_EQ(flake_init(&own, flake_node_any(in_folder("at-once"), 0, seats - 1), &o, NULL), FLAKE_OK);
-                for (unsigned k = 0; k < 200; k++) {
-                    const uint64_t n = atomic_load(&s->n);
-                    if (n == room || flake_next(&own, &s->ids[n]) != FLAKE_OK) _exit(2);
-                    atomic_store(&s->n, n + 1);
-                }
-                if (i % 2) CHECK_EQ(flake_close(&own, NULL), FLAKE_OK); /* half of them end without a close */
-            }
-        atomic_store(go, true);
-        for (unsigned i = 0; i < seats; i++) end_child(children[i]);
-    }
-    CHECK_EQ(repeated(), 0);
 }
 
 enum { claimants = 8 };

@@ -4,18 +4,9 @@
  * the unit in which it starts, with both headers, and what each call returns until then; the time that after_unix_ms
  * gives; flake_newest_ms. Each exception of the promise is a test that finds the duplicate.
  */
+#define SCRIPTED_SYSTEM
 #include "support.h"
-
-/* The system's clocks follow the script; the coarse one lags. */
-static int64_t coarse_lag_ns;
-static uint64_t script_counter; /* the fast clock's */
-static bool same_bytes(void *to, size_t n) { return memset(to, 7, n) != NULL; }
-
-#define FLAKE_CLOCK_NS(kind) \
-    (check_turn(), script_now.now_ns - ((kind) == FLAKE_CLOCK_COARSE ? coarse_lag_ns : 0))
-#define FLAKE_CLOCK_SLACK_NS      UINT64_C(16000000)
-#define FLAKE_COUNTER()           script_counter
-#define FLAKE_RANDOM_BYTES(to, n) same_bytes(to, n)
+#define FLAKE_RANDOM_BYTES(to, n) (memset(to, 7, n) != NULL)
 #include "flake.h"
 #include "sno.h"
 #include "options.h"
@@ -33,7 +24,7 @@ static flake_ring_slot slots[16];
 static void clock_at(int64_t unix_ms) {
     script_at_ms(unix_ms);
     script_now.now_ns += into_unit_ns;
-    coarse_lag_ns = 0;
+    script_now.coarse_slack_ns = 16000000;
 }
 
 /* flake-idgen's layout, whose IDs contain Unix ms, and three numbers. */
@@ -49,30 +40,7 @@ static uint64_t next(flake_gen *g) {
     return id;
 }
 
-/* ---- each kind of generator ---- */
-
-/* How it is initialised: as one generator, as two shards, or as a generator with two lanes. */
-static const struct way {
-    enum { FLAKE, WIDE, SNO, SNO_OF_NO_POOL } kind;
-    enum { ONE, SHARDS, LANES } form;
-    bool anew; /* as a forked child of a parent with other options */
-} ways[] = {
-    {FLAKE, ONE, false},  {FLAKE, ONE, true},  {FLAKE, SHARDS, false}, {FLAKE, LANES, false},
-    {FLAKE, LANES, true}, {WIDE, ONE, false},  {WIDE, ONE, true},      {WIDE, LANES, false},
-    {WIDE, LANES, true},  {SNO, ONE, false},   {SNO, ONE, true},       {SNO, SHARDS, false},
-    {SNO, LANES, false},  {SNO_OF_NO_POOL, ONE, false},
-};
-enum { way_count = sizeof ways / sizeof *ways };
-
-static bool this_unit; /* the option's value */
-
-static bool is_sno(const struct way *w) { return w->kind >= SNO; }
-static bool waits(const struct way *w) { return !this_unit && w->kind != SNO_OF_NO_POOL; }
-static int64_t unit_ms(const struct way *w) { return is_sno(w) ? 4 : w->kind == WIDE ? 1 : 10; }
-
-static const flake_options *formed(const struct way *w, const flake_options *o) {
-    return w->form == LANES ? with_lanes(o, lanes, 2) : o;
-}
+/* ---- each init ---- */
 
 /* The generators are as in a forked child. */
 static void inherit(void) {
@@ -80,118 +48,69 @@ static void inherit(void) {
     flake_machine_cloned();
 }
 
-static flake_status begin_flake(const struct way *w) {
+/* As one generator, as two shards, or with two lanes; and by a reinit, where the parent had node 4, and neither lanes
+ * nor after_unix_ms. */
+enum form { ONE, SHARDS, LANES, ANEW, ANEW_WITH_LANES, forms };
+
+static flake_status init_as(enum form form, const flake_options *o) {
     const flake_node node = flake_node_fixed(NULL, 5);
-    flake_options o = three_numbers();
-    o.layout = w->kind == WIDE ? flake_layout_boundary : flake_layout_sonyflake;
-    o.start_this_unit = this_unit;
-    if (w->form == SHARDS) return flake_init_shards(shards, 2, node, &o, NULL);
-    if (!w->anew) return flake_init(shards, node, formed(w, &o), NULL);
-    CHECK_EQ(flake_init(shards, flake_node_fixed(NULL, 4), &o, NULL), FLAKE_OK);
+    const bool has_lanes = form == LANES || form == ANEW_WITH_LANES;
+    flake_options parents = *o;
+    if (form == SHARDS) return flake_init_shards(shards, 2, node, o, NULL);
+    if (form < ANEW) return flake_init(shards, node, has_lanes ? with_lanes(o, lanes, 2) : o, NULL);
+    parents.after_unix_ms = 0;
+    CHECK_EQ(flake_init(shards, flake_node_fixed(NULL, 4), &parents, NULL), FLAKE_OK);
     inherit();
-    return flake_reinit_after_fork(shards, node, formed(w, &o), NULL);
+    return flake_reinit_after_fork(shards, node, has_lanes ? with_lanes(o, lanes, 2) : o, NULL);
 }
 
-static flake_status begin_sno(const struct way *w) {
+static flake_status init_sno_as(enum form form, const flake_options *o) {
     const sno_snapshot before = pool_of_numbers(4, 1, 4), pool = pool_of_numbers(5, 1, 4);
     const flake_node node = flake_node_fixed(NULL, 5);
-    flake_options o = options_of_sno(NULL, NULL);
-    o.start_this_unit = this_unit;
-    if (w->form == SHARDS) return sno_init_shards(sno_shards, 2, node, &pool, &o, NULL);
-    if (w->kind == SNO_OF_NO_POOL) return sno_init(sno_shards, flake_node_none(), NULL, &o, NULL);
-    if (!w->anew) return sno_init(sno_shards, node, &pool, formed(w, &o), NULL);
-    CHECK_EQ(sno_init(sno_shards, flake_node_fixed(NULL, 4), &before, &o, NULL), FLAKE_OK);
+    flake_options parents = *o;
+    if (form == SHARDS) return sno_init_shards(sno_shards, 2, node, &pool, o, NULL);
+    if (form < ANEW) return sno_init(sno_shards, node, &pool, form == LANES ? with_lanes(o, lanes, 2) : o, NULL);
+    parents.after_unix_ms = 0;
+    CHECK_EQ(sno_init(sno_shards, flake_node_fixed(NULL, 4), &before, &parents, NULL), FLAKE_OK);
     inherit();
-    return sno_reinit_after_fork(sno_shards, node, &pool, &o, NULL);
+    return sno_reinit_after_fork(sno_shards, node, &pool, o, NULL);
 }
 
-static void begin(const struct way *w) {
-    CHECK_EQ(is_sno(w) ? begin_sno(w) : begin_flake(w), FLAKE_OK);
+/* It draws in this unit, or in the next one and not a ns earlier. */
+static void check_start(flake_gen *g, int64_t unit_ms, bool this_unit) {
+    const int64_t due_ns = this_unit ? 0 : unit_ms * MS - into_unit_ns;
+    CHECK_EQ(flake_retry_ns(g), due_ns);
+    if (due_ns) script_now.now_ns += due_ns - 1;
+    CHECK_EQ(flake_available(g) == 0, due_ns > 0);
+    if (due_ns) script_now.now_ns++;
+    CHECK(flake_available(g) > 0);
 }
 
-static flake_gen *last_gen(const struct way *w) {
-    const size_t last = w->form == SHARDS;
-    return is_sno(w) ? &sno_shards[last].gen : &shards[last];
-}
-
-/* An ID as bytes, and its time. */
-typedef struct drawn {
-    int64_t unix_ms;
-    uint8_t bytes[16];
-} drawn;
-
-static flake_status draw_from(const struct way *w, size_t i, drawn *d) {
-    flake_parts parts = {0};
-    flake128 wide;
-    uint64_t id;
-    sno_id sno;
-    flake_status status;
-    if (is_sno(w)) {
-        if ((status = sno_try(&sno_shards[i], 7, &sno)) != FLAKE_OK) return status;
-        d->unix_ms = sno_time_ms(sno);
-        memcpy(d->bytes, &sno, sizeof sno);
-        return FLAKE_OK;
-    }
-    status = w->kind == WIDE ? flake128_try(&shards[i], &wide) : flake_try(&shards[i], &id);
-    if (status != FLAKE_OK) return status;
-    if (w->kind == WIDE) {
-        CHECK_EQ(flake128_decompose(&flake_layout_boundary, &wide, &parts), FLAKE_OK);
-        memcpy(d->bytes, wide.bytes, 16);
-    } else {
-        CHECK_EQ(flake_decompose(&flake_layout_sonyflake, id, &parts), FLAKE_OK);
-        flake_to_bytes(id, d->bytes);
-    }
-    CHECK_EQ(parts.node, 5);
-    d->unix_ms = parts.unix_ms;
-    return FLAKE_OK;
-}
-
-/* From the first shard, while it has numbers. */
-static flake_status draw(const struct way *w, drawn *d) {
-    const flake_status status = draw_from(w, 0, d);
-    return status != FLAKE_OK && w->form == SHARDS ? draw_from(w, 1, d) : status;
-}
-
-/* One generator draws in this unit, and another takes over its numbers: `second` is its first ID, in the first
- * unit in which it may draw. */
-static void take_over(const struct way *w, drawn *first, drawn *second) {
-    const int64_t unit_ns = unit_ms(w) * MS;
-    memset(first, 0, sizeof *first);
-    memset(second, 0, sizeof *second);
-    clock_at(T);
-    begin(w);
-    const int64_t due_ns = waits(w) ? unit_ns - into_unit_ns : 0;
-    CHECK_EQ(flake_retry_ns(last_gen(w)), due_ns);
-    CHECK_EQ(flake_available(last_gen(w)) == 0, waits(w));
-    CHECK_EQ(draw(w, first), waits(w) ? FLAKE_AGAIN : FLAKE_OK);
-    script_now.now_ns += due_ns;
-    if (waits(w)) CHECK_EQ(draw(w, first), FLAKE_OK);
-    begin(w);
-    CHECK_EQ(flake_retry_ns(last_gen(w)), waits(w) ? unit_ns : 0);
-    CHECK_EQ(draw(w, second), waits(w) ? FLAKE_AGAIN : FLAKE_OK);
-    if (!waits(w)) return;
-    script_now.now_ns += unit_ns - 1;
-    CHECK_EQ(draw(w, second), FLAKE_AGAIN); /* a ns too early */
-    script_now.now_ns++;
-    CHECK_EQ(draw(w, second), FLAKE_OK);
-}
-
-/* With start_this_unit the second one's first ID is the first one's: the default prevents that. */
-TEST(a_generator_that_takes_over_starts_in_the_next_unit) {
-    drawn first, second;
-    for (int i = 0; i < 2 * way_count; i++) {
-        const struct way *const w = &ways[i / 2];
-        this_unit = i % 2;
-        take_over(w, &first, &second);
-        CHECK_EQ(first.unix_ms, T + (waits(w) ? unit_ms(w) : 0));
-        CHECK_EQ(second.unix_ms, T + (waits(w) ? 2 * unit_ms(w) : 0));
-        CHECK_EQ(memcmp(first.bytes, second.bytes, 16) == 0,
-                 this_unit && w->kind != SNO_OF_NO_POOL);
-        if (check_failures) printf("  way %d\n", i / 2);
+/* Or the IDs that an earlier one has drawn in this unit would be repeated: test_processes.c finds them. */
+TEST(each_init_starts_in_the_next_unit) {
+    const struct {
+        flake_layout layout;
+        int64_t unit_ms;
+    } rows[] = {{flake_layout_sonyflake, 10}, {flake_layout_boundary, 1}};
+    for (int i = 0; i < 2 * forms; i++) {
+        const enum form form = (enum form)(i / 2);
+        const bool this_unit = i % 2;
+        flake_options o = three_numbers(), s = options_of_sno(NULL, NULL);
+        o.start_this_unit = s.start_this_unit = this_unit;
+        for (size_t k = 0; k < sizeof rows / sizeof *rows; k++) {
+            clock_at(T);
+            o.layout = rows[k].layout;
+            CHECK_EQ(init_as(form, &o), FLAKE_OK);
+            check_start(&shards[form == SHARDS], rows[k].unit_ms, this_unit);
+        }
+        clock_at(T);
+        if (form != ANEW_WITH_LANES) CHECK_EQ(init_sno_as(form, &s), FLAKE_OK);
+        if (form != ANEW_WITH_LANES) check_start(&sno_shards[form == SHARDS].gen, 4, this_unit);
+        CHECK_EQ(sno_init(sno_shards, flake_node_none(), NULL, &s, NULL), FLAKE_OK);
+        check_start(&sno_shards[0].gen, 4, true); /* no earlier one had its partition */
+        if (check_failures) printf("  form %d, in this unit: %d\n", (int)form, this_unit);
     }
 }
-
-/* ---- each call ---- */
 
 /* `earlier` has drawn all of T + 1 when `later` is initialised in it. */
 static void earlier_and_later(const flake_options *earlier_o, const flake_options *later_o) {
@@ -294,9 +213,8 @@ TEST(the_unit_is_that_of_the_exact_clock) {
     uint64_t id;
     coarse.clock.kind = FLAKE_CLOCK_COARSE;
     for (int i = 0; i < 2; i++) {
-        coarse_lag_ns = 0;
         earlier_and_later(&o, &o);
-        coarse_lag_ns = 7 * MS;
+        script_now.coarse_lag_ns = 7 * MS;
         BEGINS(&later, i ? with_lanes(&coarse, lanes, 2) : &coarse);
         CHECK_EQ(flake_try(&later, &id), FLAKE_AGAIN);
         CHECK_EQ(ms_of(next(&later)), T + 2);
@@ -449,8 +367,6 @@ TEST(a_child_inherits_no_start_at_once) {
     CHECK_EQ(sno_reinit_after_fork(&later_sno, flake_node_fixed(NULL, 5), NULL, NULL, NULL), FLAKE_OK);
     CHECK_EQ(sno_try(&later_sno, 7, &sno), FLAKE_AGAIN);
 }
-
-/* ---- long units ---- */
 
 TEST(init_waits_for_a_unit_that_draws_would_not_wait_for) {
     for (int i = 0; i < 5; i++) { /* by default; with a long max_wait; ahead; two shards; at the epoch */
@@ -682,33 +598,21 @@ static int64_t read_and_be_cloned(void *user) {
 }
 
 TEST(a_clone_while_init_waits_stops_the_generator) {
-    const sno_snapshot pool = pool_of_numbers(5, 1, 4);
-    const flake_node node = flake_node_fixed(NULL, 5);
+    const enum form some[] = {ONE, SHARDS, ANEW};
     for (int i = 0; i < 6; i++) {
-        flake_options o = options_of_flake(0, 0, read_and_be_cloned, &script_now),
-                      s = options_of_sno(read_and_be_cloned, &script_now);
+        const bool is_sno = i % 2;
+        flake_options o = is_sno ? options_of_sno(read_and_be_cloned, &script_now)
+                                 : options_of_flake(0, 0, read_and_be_cloned, &script_now);
         uint64_t id;
         sno_id sno;
         clock_at(T);
-        if (i == 2) CHECK_EQ(flake_init(shards, flake_node_fixed(NULL, 4), &o, NULL), FLAKE_OK);
-        if (i == 5) CHECK_EQ(sno_init(sno_shards, flake_node_fixed(NULL, 4), NULL, &s, NULL), FLAKE_OK);
-        if (i % 3 == 2) inherit();
         is_cloned = false;
-        o.after_unix_ms = s.after_unix_ms = T + 30;
-        const flake_status status =
-            i == 0   ? flake_init(shards, node, &o, NULL)
-                 : i == 1 ? flake_init_shards(shards, 2, node, &o, NULL)
-                 : i == 2 ? flake_reinit_after_fork(shards, node, &o, NULL)
-                 : i == 3 ? sno_init(sno_shards, node, &pool, &s, NULL)
-                 : i == 4 ? sno_init_shards(sno_shards, 2, node, &pool, &s, NULL)
-                          : sno_reinit_after_fork(sno_shards, node, &pool, &s, NULL);
-        CHECK_EQ(status, FLAKE_OK);
+        o.after_unix_ms = T + 30;
+        CHECK_EQ(is_sno ? init_sno_as(some[i / 2], &o) : init_as(some[i / 2], &o), FLAKE_OK);
         CHECK(is_cloned);
-        for (int shard = 0; shard < 1 + (i % 3 == 1); shard++)
-            CHECK_EQ(i < 3 ? flake_next(&shards[shard], &id)
-                           : sno_next(&sno_shards[shard], 7, &sno),
-                     FLAKE_FORKED);
-        CHECK_EQ(flake_close(i < 3 ? &shards[0] : &sno_shards[0].gen, NULL), FLAKE_OK);
+        for (int shard = 0; shard < 1 + (some[i / 2] == SHARDS); shard++)
+            CHECK_EQ(is_sno ? sno_next(&sno_shards[shard], 7, &sno) : flake_next(&shards[shard], &id), FLAKE_FORKED);
+        CHECK_EQ(flake_close(is_sno ? &sno_shards[0].gen : &shards[0], NULL), FLAKE_OK);
     }
 }
 
