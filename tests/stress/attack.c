@@ -29,16 +29,14 @@
 #include "process_scene.h"
 #include "flake.h"
 #include "sno.h"
+#include "id_log.h"
 #include "ways_to_draw.h"
 #include <pthread.h>
 #include <sys/file.h>
-#if defined(__linux__)
 #include <sys/prctl.h>
-#endif
 
 enum {
     seats = 3,
-    log_room = 12000000,
     journal_room = 64,
     most_lives = 4096, /* of generators in shared memory */
     most_batch = 4096,
@@ -67,22 +65,17 @@ enum {
     X(CHILDREN_CLOSED, "children that only closed")                   \
     X(OTHER_NUMBERS, "children with a number of the range")           \
     X(SAME_NUMBERS, "children with their ended parent's number")      \
-    X(HELD_NUMBERS, "children refused their living parent's number")
-#define EACH_SHARED_EVENT(X)                                       \
-    X(LIVES, "generators made in shared memory")                   \
-    X(TAKE_OVERS, "take-overs")                                    \
-    X(TAKEN_HELD, "take-overs refused: holder or its child lives") \
-    X(TAKEN_CLOSED, "take-overs refused: closed")                  \
-    X(TAKEN_FOREIGN, "take-overs refused: another holder since")   \
+    X(HELD_NUMBERS, "children refused their living parent's number")  \
+    X(LIVES, "generators made in shared memory")                      \
+    X(TAKE_OVERS, "take-overs")                                       \
+    X(TAKEN_HELD, "take-overs refused: holder or its child lives")    \
+    X(TAKEN_CLOSED, "take-overs refused: closed")                     \
+    X(TAKEN_FOREIGN, "take-overs refused: another holder since")      \
     X(LIVES_CLOSED, "draws refused in closed shared memory")
 #define EVENT_NAME(name, words)  name,
 #define EVENT_WORDS(name, words) words,
-enum {
-    EACH_EVENT(EVENT_NAME) shared_events,
-    shared_before = shared_events - 1,
-    EACH_SHARED_EVENT(EVENT_NAME) n_events
-};
-static const char *const event_words[] = {EACH_EVENT(EVENT_WORDS) EACH_SHARED_EVENT(EVENT_WORDS)};
+enum { EACH_EVENT(EVENT_NAME) n_events };
+static const char *const event_words[] = {EACH_EVENT(EVENT_WORDS)};
 
 /* The disk's content where the kernel's cache has a newer record. */
 typedef struct undo {
@@ -92,13 +85,7 @@ typedef struct undo {
     uint8_t bytes[FLAKE_I_RECORD];
 } undo;
 
-/* IDs whose numbers follow one another. */
-typedef struct drawn {
-    uint64_t family, first, n;
-} drawn;
-
 static struct common {
-    _Atomic(size_t) n, ids;
     _Atomic(unsigned) crashes, strange; /* a status that none of this explains */
     _Atomic(bool) power_fails;          /* when this process has ended */
     _Atomic(int) pending;               /* 1: a file is gone, 2: a copy was restored, and no holder has written since */
@@ -108,7 +95,6 @@ static struct common {
     _Atomic(unsigned) life; /* the newest generator in shared memory; 0: none */
     flake_gen lives[most_lives];
     flake_lane lanes[most_lives][2];
-    drawn log[log_room];
 } * common;
 
 static _Atomic(uint64_t) *happened; /* events, of all tests */
@@ -134,44 +120,6 @@ static void step_clock(void) {
     if (by < 60) pass_ms((int64_t)below(4));
     else if (by < 85) pass_ms((int64_t)below(400));
     else if (by < 88) pass_ms(-(int64_t)below(2000));
-}
-
-/* ---- what was drawn ---- */
-
-static void keep(uint64_t family, const uint64_t *keys, size_t n) {
-    for (size_t i = 0, length; i < n; i += length) {
-        for (length = 1; i + length < n && keys[i + length] == keys[i] + length; length++) continue;
-        const size_t at = atomic_fetch_add(&common->n, 1u);
-        if (at >= log_room) continue;
-        common->log[at].family = family;
-        common->log[at].first = keys[i];
-        atomic_signal_fence(memory_order_seq_cst); /* a process that is killed before n leaves no record */
-        common->log[at].n = length;
-    }
-    atomic_fetch_add(&common->ids, n);
-}
-
-static int compare_drawn(const void *a, const void *b) {
-    const drawn *x = (const drawn *)a, *y = (const drawn *)b;
-    if (x->family != y->family) return x->family < y->family ? -1 : 1;
-    return x->first < y->first ? -1 : x->first > y->first;
-}
-
-static uint64_t twice(void) {
-    size_t n = 0, count = atomic_load(&common->n);
-    uint64_t duplicates = 0;
-    if (count > log_room) count = log_room;
-    for (size_t i = 0; i < count; i++) /* zeros: killed before it was recorded */
-        if (common->log[i].n) common->log[n++] = common->log[i];
-    qsort(common->log, n, sizeof *common->log, compare_drawn);
-    uint64_t end = 0;
-    for (size_t i = 0; i < n; i++) {
-        const drawn *d = &common->log[i];
-        if (!i || d->family != d[-1].family) end = 0;
-        if (d->first < end) duplicates += d->first + d->n < end ? d->n : end - d->first;
-        if (d->first + d->n > end) end = d->first + d->n;
-    }
-    return duplicates;
 }
 
 /* ---- power cuts ---- */
@@ -358,14 +306,14 @@ static void begin_attack(void) {
 
 static void report(void) {
     if (!kills) return;
-    const size_t n = atomic_load(&common->n), ids = atomic_load(&common->ids);
-    const uint64_t duplicates = twice();
+    const size_t n = atomic_load(&drawn->n), ids = atomic_load(&drawn->ids);
+    const uint64_t duplicates = duplicates_in_log();
     printf("  %u kills, %zu IDs, %" PRIu64 " duplicates\n", kills, ids, duplicates);
     CHECK_EQ(duplicates, 0);
     CHECK_EQ(atomic_load(&common->crashes), 0);
     CHECK_EQ(atomic_load(&common->strange), 0);
     CHECK(n > kills && n <= log_room);
-    memset(common->log, 0, (n < log_room ? n : log_room) * sizeof *common->log);
+    memset((void *)drawn, 0, offsetof(struct id_log, runs) + runs_in_log() * sizeof *drawn->runs);
     total_ids += ids;
     kills = 0;
 }
@@ -403,33 +351,34 @@ static void close_well(flake_gen *g) {
     if (status != FLAKE_OK && status != FLAKE_IO) is_strange("close", status);
 }
 
-/* Draws n IDs or fewer by one of four calls; returns how many. The first that is zero ends them. */
-#define DRAW_BY(prefix, out, wanted, is_none, ...)                                  \
-    do {                                                                            \
-        const uint64_t call = below(4);                                             \
-        *got = call == 0   ? (status = prefix##_next(__VA_ARGS__, out)) == FLAKE_OK \
-               : call == 1 ? (status = prefix##_try(__VA_ARGS__, out)) == FLAKE_OK  \
-                           : 0;                                                     \
-        if (call == 3) status = prefix##_try_n(__VA_ARGS__, out, wanted, got);      \
-        if (call == 2) {                                                            \
-            status = prefix##_next_n(__VA_ARGS__, out, wanted);                     \
-            for (*got = 0; *got < (wanted) && !(is_none); ++*got) continue;         \
-        }                                                                           \
-    } while (0)
+/* One of four calls, and how many IDs it is asked for. */
+static char random_call(size_t *n) {
+    const char letter = "ntNT"[below(4)];
+    *n = letter == 'N' || letter == 'T' ? 1 + (size_t)below(batch) : 1;
+    return letter;
+}
 
-static flake_status draw64(flake_gen *g, uint64_t keys[most_batch], size_t *got) {
-    const size_t n = 1 + (size_t)below(batch);
-    flake_status status = FLAKE_OK;
-    DRAW_BY(flake, keys, n, keys[*got] == 0, g);
+/* A call that fails leaves zeros, a batch after the IDs that it had. */
+static size_t n_before_zeros(const void *ids, size_t size, size_t n) {
+    size_t i = 0;
+    while (i < n && !is_zero((const char *)ids + i * size, size)) i++;
+    return i;
+}
+
+/* Draws some IDs; *n: how many. */
+static flake_status draw64(flake_gen *g, uint64_t keys[most_batch], size_t *n) {
+    const char letter = random_call(n);
+    const flake_status status = CALL_BY(letter, flake, keys, n, 0, g);
+    *n = n_before_zeros(keys, sizeof *keys, *n);
     return status;
 }
 
-static flake_status draw128(flake_gen *g, uint64_t keys[most_batch], size_t *got) {
+static flake_status draw128(flake_gen *g, uint64_t keys[most_batch], size_t *n) {
     static _Thread_local flake128 ids[most_batch];
-    const size_t n = 1 + (size_t)below(batch);
-    flake_status status = FLAKE_OK;
-    DRAW_BY(flake128, ids, n, is_zero(&ids[*got], sizeof *ids), g);
-    for (size_t i = 0; i < *got; i++) {
+    const char letter = random_call(n);
+    const flake_status status = CALL_BY(letter, flake128, ids, n, 0, g);
+    *n = n_before_zeros(ids, sizeof *ids, *n);
+    for (size_t i = 0; i < *n; i++) {
         flake_parts parts;
         if (flake128_decompose(&flake_layout_boundary, &ids[i], &parts) != FLAKE_OK) abort();
         keys[i] = parts.node << 57 | (uint64_t)parts.unix_ms << 16 | parts.seq;
@@ -437,12 +386,12 @@ static flake_status draw128(flake_gen *g, uint64_t keys[most_batch], size_t *got
     return status;
 }
 
-static flake_status draw_snos(sno_gen *g, uint64_t keys[most_batch], size_t *got) {
+static flake_status draw_snos(sno_gen *g, uint64_t keys[most_batch], size_t *n) {
     static _Thread_local sno_id ids[most_batch];
-    const size_t n = 1 + (size_t)below(batch);
-    flake_status status = FLAKE_OK;
-    DRAW_BY(sno, ids, n, is_zero(&ids[*got], sizeof *ids), g, 7);
-    for (size_t i = 0; i < *got; i++) keys[i] = (uint64_t)sno_partition(ids[i]) << 57 | sno_key(ids[i]);
+    const char letter = random_call(n);
+    const flake_status status = CALL_BY(letter, sno, ids, n, 0, g, 7);
+    *n = n_before_zeros(ids, sizeof *ids, *n);
+    for (size_t i = 0; i < *n; i++) keys[i] = (uint64_t)sno_partition(ids[i]) << 57 | sno_key(ids[i]);
     return status;
 }
 
@@ -892,26 +841,17 @@ static void run_of_shared(void) {
     if (below(3)) be_killed();
 }
 
-TEST(shared) {
-    if (words_reach_other_processes) kill_among(run_of_shared, all_kills / 5);
-}
+TEST(shared) { kill_among(run_of_shared, all_kills / 5); }
 
 static bool all_happened(void) {
-    const unsigned n = words_reach_other_processes ? n_events : shared_events;
     bool well = true;
-    for (unsigned i = 0; i < n; i++) {
+    for (unsigned i = 0; i < n_events; i++) {
         const uint64_t count = atomic_load(&happened[i]);
         printf("%12" PRIu64 " %s%s\n", count, event_words[i], count ? "" : ": NONE");
         well &= count > 0 || all_kills < 1000;
     }
     printf("%12" PRIu64 " IDs\n", total_ids);
     return well;
-}
-
-static void *shared_memory(size_t size) {
-    void *const at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED) abort();
-    return at;
 }
 
 int main(int argc, char **argv) {
@@ -923,9 +863,8 @@ int main(int argc, char **argv) {
             batch = most_batch;
         } else return 2;
     }
-#if defined(__linux__)
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
-#endif
+    drawn = (struct id_log *)shared_memory(sizeof *drawn);
     common = (struct common *)shared_memory(sizeof *common);
     happened = (_Atomic(uint64_t) *)shared_memory(n_events * sizeof *happened);
     check_before = begin_attack;
