@@ -216,6 +216,13 @@ static inline response *hear(client *c, bool head_only) {
         CHECK_EQ(hear(c, false)->status, 200); \
     } while (0)
 
+/* How many of so many requests it answers. */
+static inline int answers(client *c, int requests) {
+    int n = 0;
+    while (n < requests && hear(c, false)->status == 200) n++;
+    return n;
+}
+
 /* The server has closed in order, without a reset, and sent nothing more. */
 static inline bool hears_the_end(client *c) {
     return c->held == 0 && recv(c->socket, c->buffer, sizeof c->buffer, 0) == 0;

@@ -214,9 +214,7 @@ TEST(who_waits_for_ids_is_not_idle) {
         in_time[i] = now_ms() - connect_ms < 200;
     }
     for (int i = 0; i < clients; i++) {
-        int answers = 0;
-        while (answers < requests && hear(c[i], false)->status == 200) answers++;
-        CHECK(answers == requests || !in_time[i]);
+        CHECK(answers(c[i], requests) == requests || !in_time[i]);
         leave(c[i]);
     }
     CHECK(now_ms() - begin_ms > 400);
@@ -268,7 +266,7 @@ TEST(all_who_wait_are_served_alike) {
     enum { connections = 400 };
     static struct pollfd sockets[connections];
     client *c[connections];
-    unsigned answers[connections] = {0}, least = UINT32_MAX, most = 0;
+    unsigned had[connections] = {0}, least = UINT32_MAX, most = 0;
     for (int i = 0; i < connections; i++) {
         c[i] = connect_to(scarce);
         sockets[i].fd = c[i]->socket;
@@ -281,13 +279,13 @@ TEST(all_who_wait_are_served_alike) {
         for (int i = 0; i < connections; i++)
             if (sockets[i].revents) {
                 CHECK_EQ(hear(c[i], false)->status, 200);
-                answers[i]++;
+                had[i]++;
                 ask(c[i], "/");
             }
     }
     for (int i = 0; i < connections; i++) {
-        if (answers[i] < least) least = answers[i];
-        if (answers[i] > most) most = answers[i];
+        if (had[i] < least) least = had[i];
+        if (had[i] > most) most = had[i];
         leave(c[i]);
     }
     if (4 * least < most) printf("  one has %u answers, another %u\n", least, most);
@@ -335,9 +333,7 @@ TEST(what_was_received_is_answered_before_it_ends) {
         for (int k = 0; k < requests; k++) ask(c[i], k == 1 ? "/ids?count=2" : "/");
     tell_to_end(s);
     for (int i = 0; i < clients; i++) {
-        int answers = 0;
-        while (answers < requests && hear(c[i], false)->status == 200) answers++;
-        complete += answers == requests && hears_the_end(c[i]);
+        complete += answers(c[i], requests) == requests && hears_the_end(c[i]);
         leave(c[i]);
     }
     CHECK_EQ(complete, clients);
