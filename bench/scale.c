@@ -39,11 +39,6 @@ typedef struct job {
     double s_per_id; /* of the median burst */
 } job;
 
-static int by_size(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The n-th core that this process may run on. */
 static void pin_to(unsigned n) {
     cpu_set_t one;
@@ -59,8 +54,7 @@ static void *run(void *of) {
     if (!took) abort();
     if (j->is_pinned) pin_to(j->thread);
     for (size_t i = 0; i < j->bursts; i++) took[i] = bench_burst(j->row, j->thread);
-    qsort(took, j->bursts, sizeof *took, by_size);
-    j->s_per_id = took[j->bursts / 2];
+    j->s_per_id = bench_typical(took, j->bursts, 1);
     free(took);
     return NULL;
 }

@@ -4,6 +4,7 @@
 #include "floors.h"
 #include "flake.h"
 #include "sno.h"
+#include "../tests/support/id_runs.h"
 #include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
@@ -38,7 +39,6 @@ enum {
     text_stride = 24,
     uuid_text = 37, /* with its NUL */
     ulid_text = 27,
-    largest_id = uuid_text,
     paced_ids = 32768,     /* of all threads, in one unit of 65,536 */
     slow_burst_ids = 256,  /* of peers that take a microsecond */
     uuid_burst_ids = 1024, /* in no order, so that each takes memory */
@@ -647,9 +647,15 @@ static const bench_row rows[] = {
 #ifdef HAS_YITTER
     ROW("peer/yitter", "floor/exact_fetch_add", begin_yitter, yitter, IDS_64, PACED_WIDE, CROWDS(slow_burst_ids)),
 #endif
+#ifdef HAS_BOOST
     SLOW_PEER_ROW("boost_uuid_v4", peer_boost_uuid_v4, order_told),
+#endif
+#ifdef HAS_BOOST_V7
     SLOW_PEER_ROW("boost_uuid_v7", peer_boost_uuid_v7, order_told),
+#endif
+#ifdef HAS_UUID_V4
     ROW("peer/uuid_v4", "", begin_nothing, peer_uuid_v4, UUIDS, CROWDS(uuid_burst_ids)),
+#endif
 
     SATURATION_ROW("flake/next", begin_idgen, flake_next_1, 1, IDS_64, IDGEN),
     SATURATION_ROW("flake/shard_next", begin_idgen, shard_next_1, 1, IDS_64, IDGEN),
@@ -727,14 +733,9 @@ const char *bench_compiler(void) {
 
 /* ---- the IDs of a timed run, and its duplicates ---- */
 
-/* low, low + 1 ... low + length - 1, all with the same high: a range takes the memory of one ID. */
-typedef struct unique_run {
-    uint64_t high, low, length;
-} unique_run;
-
 /* One thread's. All zero: empty. */
 typedef struct unique_ids {
-    unique_run *runs;
+    id_run *runs;
     size_t n, room;
     uint64_t ids;
 } unique_ids;
@@ -754,45 +755,17 @@ static void *with_room(void *of, size_t n, size_t *room, size_t size) {
 static void unique_add(unique_ids *u, unique_key id) {
     u->ids++;
     if (u->n > 0) {
-        unique_run *last = &u->runs[u->n - 1];
-        if (last->high == id.high && last->low + last->length == id.low) {
-            last->length++;
+        id_run *last = &u->runs[u->n - 1];
+        if (last->high == id.high && last->low + last->n == id.low) {
+            last->n++;
             return;
         }
     }
-    u->runs = (unique_run *)with_room(u->runs, u->n, &u->room, sizeof *u->runs);
-    const unique_run run = {id.high, id.low, 1};
-    u->runs[u->n++] = run;
+    u->runs = (id_run *)with_room(u->runs, u->n, &u->room, sizeof *u->runs);
+    u->runs[u->n++] = (id_run){id.high, id.low, 1};
 }
 
 static void unique_clear(unique_ids *u) { u->n = u->ids = 0; }
-
-static int by_id(const void *of, const void *other) {
-    const unique_run *a = (const unique_run *)of, *b = (const unique_run *)other;
-    return a->high != b->high ? (a->high > b->high) - (a->high < b->high) : (a->low > b->low) - (a->low < b->low);
-}
-
-static uint64_t unique_duplicates(const unique_ids *of_thread, unsigned threads) {
-    size_t n = 0;
-    for (unsigned i = 0; i < threads; i++) n += of_thread[i].n;
-    if (n == 0) return 0;
-    unique_run *const sorted = (unique_run *)must(malloc(n * sizeof *sorted)), *end = sorted;
-    for (unsigned i = 0; i < threads; i++) {
-        if (of_thread[i].n == 0) continue;
-        memcpy(end, of_thread[i].runs, of_thread[i].n * sizeof *end);
-        end += of_thread[i].n;
-    }
-    qsort(sorted, n, sizeof *sorted, by_id);
-    uint64_t duplicates = 0, seen_until = sorted[0].low;
-    for (const unique_run *r = sorted; r < end; r++) {
-        const uint64_t until = r->low + r->length;
-        if (r > sorted && r->high != r[-1].high) seen_until = r->low;
-        if (r->low < seen_until) duplicates += (until < seen_until ? until : seen_until) - r->low;
-        if (until > seen_until) seen_until = until;
-    }
-    free(sorted);
-    return duplicates;
-}
 
 /* ---- the crew: the threads of a run, which begin each burst together ---- */
 
@@ -815,8 +788,9 @@ typedef struct worker {
     /* saturation: */
     uint64_t drawn, by_lane[most], on_core[most];
     double cpu_s;
-    int64_t began_ns, ended_ns, worst_ns;
-    uint32_t *histogram;
+    int64_t began_ns, ended_ns;
+    uint32_t *took_ns; /* of single calls */
+    size_t n_timed;
 } worker;
 
 static worker workers[most];
@@ -939,10 +913,17 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static double median_ratio(void) {
-    if (n_ratios == 0) return 0;
-    qsort(ratios, n_ratios, sizeof *ratios, by_size);
-    return (ratios[(n_ratios - 1) / 2] + ratios[n_ratios / 2]) / 2;
+static double median(double *of, size_t n) {
+    if (n == 0) return 0;
+    qsort(of, n, sizeof *of, by_size);
+    return (of[(n - 1) / 2] + of[n / 2]) / 2;
+}
+
+double bench_typical(double *bursts, size_t n, unsigned threads) {
+    double sum = 0;
+    if (threads <= bench_cores()) return median(bursts, n);
+    for (size_t i = 0; i < n; i++) sum += bursts[i];
+    return sum / (double)n;
 }
 
 void bench_begin(const bench_row *r, unsigned threads) {
@@ -1117,14 +1098,17 @@ double bench_burst(const bench_row *r, unsigned thread) {
 }
 
 static uint64_t duplicates_of_crew(void) {
-    static unique_ids all[most];
-    for (unsigned i = 0; i < crew; i++) all[i] = workers[i].kept;
-    return unique_duplicates(all, crew);
+    size_t n = 0;
+    for (unsigned i = 0; i < crew; i++) n += workers[i].kept.n;
+    id_run *const all = (id_run *)must(malloc((n + 1) * sizeof *all)), *end = all;
+    for (unsigned i = 0; i < crew; end += workers[i++].kept.n)
+        if (workers[i].kept.n) memcpy(end, workers[i].kept.runs, workers[i].kept.n * sizeof *end);
+    const uint64_t duplicates = id_run_duplicates(all, n);
+    free(all);
+    return duplicates;
 }
 
 /* ---- cases whose duplicates are known, for the check that each row relies on ---- */
-
-enum { most_known_ids = 600 };
 
 static const struct known_case {
     const char *name;
@@ -1143,27 +1127,11 @@ static const struct known_case {
     {"the first and the last", {{0, 1000, 600}, {1, 1599, 1}, {2, 1000, 1}}, 2},
 };
 
-/* The ID of a number, in the form of a row. If it has fields, each gets bits of the number. */
-static void known_id(const bench_row *r, uint32_t number, void *out, size_t at) {
-    flake128 id = {{0}};
-    id.bytes[0] = (uint8_t)(number >> 8);
-    id.bytes[15] = (uint8_t)number;
-    if (r->key == key_of_64) ((uint64_t *)out)[at] = number;
-    else if (r->key == key_of_80)
-        (void)sno_compose(number >> 4, number >> 3 & 1, (uint8_t)(number >> 2 & 1), (uint16_t)(number >> 1 & 1),
-                          (uint16_t)(number & 1), &((sno_id *)out)[at]);
-    else if (r->key == key_of_uuid) flake128_to_uuid(&id, (char *)out + uuid_text * at);
-    else if (r->key == key_of_ulid) flake128_to_ulid(&id, (char *)out + ulid_text * at);
-    else ((flake128 *)out)[at] = id;
-}
-
-static bool counts_as_known(const bench_row *r, const struct known_case *c) {
-    static uint64_t out[most_known_ids * largest_id / sizeof(uint64_t) + 1];
+static bool counts_as_known(const struct known_case *c) {
     for (unsigned i = 0; i < crew; i++) unique_clear(&workers[i].kept);
-    for (unsigned run = 0; run < 4; run++) {
-        for (uint32_t i = 0; i < c->runs[run][2]; i++) known_id(r, c->runs[run][1] + i, out, i);
-        for (uint32_t i = 0; i < c->runs[run][2]; i++) unique_add(&workers[c->runs[run][0]].kept, r->key(out, i));
-    }
+    for (unsigned run = 0; run < 4; run++)
+        for (uint32_t i = 0; i < c->runs[run][2]; i++)
+            unique_add(&workers[c->runs[run][0]].kept, (unique_key){0, c->runs[run][1] + i});
     return duplicates_of_crew() == c->duplicates;
 }
 
@@ -1192,20 +1160,9 @@ static bool falls_as_known(const struct known_order *o) {
 }
 
 const char *bench_try_check(void) {
-    unique_key (*const keys[])(const void *, size_t) = {key_of_64, key_of_80, key_of_128, key_of_uuid, key_of_ulid};
-    enum { n_keys = sizeof keys / sizeof *keys };
-    bool tried[n_keys] = {false};
     crew = 3;
-    for (size_t i = 0; i < bench_rows(); i++) {
-        const bench_row *r = bench_row_at(i);
-        size_t k = 0;
-        while (r->key && k < n_keys && keys[k] != r->key) k++;
-        if (k == n_keys) return "there is an id that the check was not tried with";
-        if (!r->key || tried[k]) continue;
-        tried[k] = true;
-        for (size_t c = 0; c < sizeof known / sizeof *known; c++)
-            if (!counts_as_known(r, &known[c])) return known[c].name;
-    }
+    for (size_t c = 0; c < sizeof known / sizeof *known; c++)
+        if (!counts_as_known(&known[c])) return known[c].name;
     for (size_t c = 0; c < sizeof known_orders / sizeof *known_orders; c++)
         if (!falls_as_known(&known_orders[c])) return known_orders[c].name;
     return NULL;
@@ -1228,32 +1185,12 @@ static size_t lane_of(const bench_row *r, const void *of, size_t at, size_t n_la
 
 static bool draws_from_lanes(const bench_row *r) { return r->draw == lanes_next_1 || r->draw == sno_lanes_next_1; }
 
-/* Latencies in steps of 1/32 of their size. */
-enum { steps = 32, step_bits = 5, histogram_size = 60 * steps };
-
-static unsigned bucket_of(int64_t ns) {
-    unsigned shift = 0;
-    uint64_t v = ns > 0 ? (uint64_t)ns : 0;
-    while (v >= 2 * steps) {
-        v >>= 1;
-        shift++;
-    }
-    return shift * steps + (unsigned)v;
-}
-
-static double ns_of_bucket(unsigned bucket) {
-    if (bucket < 2 * steps) return bucket;
-    const unsigned shift = bucket / steps - 1;
-    return ((double)(bucket - shift * steps) + 0.5) * (double)((uint64_t)1 << shift);
-}
-
 void bench_saturate(const bench_row *r, unsigned thread, double seconds) {
     worker *const w = &workers[thread];
     const int64_t length_ns = (int64_t)(seconds * 1e9);
     const size_t room = (size_t)(r->cap * seconds * 1.25) + 2 * 4096;
     grow(w, room * r->id_size);
-    if (!w->histogram) w->histogram = (uint32_t *)must(malloc(histogram_size * sizeof *w->histogram));
-    memset(w->histogram, 0, histogram_size * sizeof *w->histogram);
+    w->took_ns = (uint32_t *)must(realloc(w->took_ns, (room / r->at_once + 1) * sizeof *w->took_ns));
     memset(w->by_lane, 0, sizeof w->by_lane);
     memset(w->on_core, 0, sizeof w->on_core);
     bool well = true;
@@ -1281,32 +1218,26 @@ void bench_saturate(const bench_row *r, unsigned thread, double seconds) {
     keep(r, w, n);
 
     meet();
-    n = 0;
-    w->worst_ns = 0;
+    n = w->n_timed = 0;
     const int64_t began_ns = ns_of(CLOCK_MONOTONIC);
     for (int64_t before_ns = began_ns; before_ns - began_ns < length_ns && n + r->at_once <= room; n += r->at_once) {
         well &= r->draw(thread, w->out + n * r->id_size, r->at_once);
         const int64_t now_ns = ns_of(CLOCK_MONOTONIC), took_ns = now_ns - before_ns;
-        w->histogram[bucket_of(took_ns)]++;
-        if (took_ns > w->worst_ns) w->worst_ns = took_ns;
+        w->took_ns[w->n_timed++] = took_ns < UINT32_MAX ? (uint32_t)took_ns : UINT32_MAX;
         before_ns = now_ns;
     }
     keep(r, w, n);
     w->failed |= !well;
 }
 
-static double percentile_ns(const uint64_t *histogram, uint64_t calls, double part) {
-    uint64_t below = 0;
-    for (unsigned i = 0; i < histogram_size; i++) {
-        below += histogram[i];
-        if ((double)below >= part * (double)calls) return ns_of_bucket(i);
-    }
-    return 0;
-}
-
 static int falling(const void *a, const void *b) {
     const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x < y) - (x > y);
+}
+
+static int rising_32(const void *a, const void *b) {
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
 }
 
 /* The largest of n counts, as a multiple of the smallest. */
@@ -1321,11 +1252,11 @@ static double most_to_least(const uint64_t *counts, size_t n) {
 
 static void saturated(bench_result *s) {
     uint64_t by_thread[most], by_lane[most] = {0}, on_core[most] = {0};
-    static uint64_t histogram[histogram_size];
-    uint64_t drawn = 0, drawn_by_lane = 0, calls = 0;
+    uint32_t *took_ns = NULL;
+    uint64_t drawn = 0, drawn_by_lane = 0;
+    size_t calls = 0;
     double cpu_s = 0;
     int64_t began_ns = INT64_MAX, ended_ns = 0;
-    memset(histogram, 0, sizeof histogram);
     for (unsigned t = 0; t < crew; t++) {
         const worker *w = &workers[t];
         drawn += w->drawn;
@@ -1338,11 +1269,9 @@ static void saturated(bench_result *s) {
         cpu_s += w->cpu_s;
         if (w->began_ns < began_ns) began_ns = w->began_ns;
         if (w->ended_ns > ended_ns) ended_ns = w->ended_ns;
-        if ((double)w->worst_ns > s->worst_ns) s->worst_ns = (double)w->worst_ns;
-        for (unsigned i = 0; i < histogram_size; i++) {
-            histogram[i] += w->histogram[i];
-            calls += w->histogram[i];
-        }
+        took_ns = (uint32_t *)must(realloc(took_ns, (calls + w->n_timed) * sizeof *took_ns));
+        memcpy(took_ns + calls, w->took_ns, w->n_timed * sizeof *took_ns);
+        calls += w->n_timed;
     }
     s->ids_per_second = (double)drawn / ((double)(ended_ns - began_ns) / 1e9);
     s->cpu_s_per_million = cpu_s / ((double)drawn / 1e6);
@@ -1350,9 +1279,12 @@ static void saturated(bench_result *s) {
     if (drawn_by_lane) s->of_lanes = most_to_least(by_lane, lanes());
     qsort(on_core, most, sizeof *on_core, falling); /* ours need not be the first ones */
     if (!spins) s->on_cores = most_to_least(on_core, lanes());
-    s->p50_ns = percentile_ns(histogram, calls, 0.5);
-    s->p99_ns = percentile_ns(histogram, calls, 0.99);
-    s->p999_ns = percentile_ns(histogram, calls, 0.999);
+    qsort(took_ns, calls, sizeof *took_ns, rising_32);
+    s->p50_ns = took_ns[calls / 2];
+    s->p99_ns = took_ns[(size_t)(0.99 * (double)calls)];
+    s->p999_ns = took_ns[(size_t)(0.999 * (double)calls)];
+    s->worst_ns = took_ns[calls - 1];
+    free(took_ns);
 }
 
 bench_result bench_end(const bench_row *r) {
@@ -1369,7 +1301,7 @@ bench_result bench_end(const bench_row *r) {
     of.duplicates = duplicates_of_crew();
     of.falls_across = falls_of_crew();
     of.alone = alone;
-    of.ratio = median_ratio();
+    of.ratio = median(ratios, n_ratios);
     if (r->saturates) saturated(&of);
     const int n = snprintf(why, sizeof why, "%s, %u threads: ", r->name, crew);
     char *const at = why + n;

@@ -225,7 +225,8 @@ TEST(a_connection_closes_when_it_is_asked_to) {
                  "Connection: keep-alive\r\nconnection: close|Connection: close\r\nConnection: keep-alive",
                  "\r\n\r\n", 200, "hello", true);
     are_answered(GET,
-                 "Connection: keep-alive|Connection: closed|Connection: clos|Connection: not-close|Connection:|X-Connection: close",
+                 "Connection: keep-alive|Connection: closed|Connection: clos|Connection: not-close|Connection:|"
+                 "X-Connection: close",
                  "\r\n\r\n", 200, "hello", false);
 }
 
