@@ -39,7 +39,6 @@ enum {
     seats = 3,
     journal_room = 64,
     most_lives = 4096, /* of generators in shared memory */
-    most_batch = 4096,
     last_slot = 16 /* files are 0.slot to 16.slot */
 };
 
@@ -351,48 +350,19 @@ static void close_well(flake_gen *g) {
     if (status != FLAKE_OK && status != FLAKE_IO) is_strange("close", status);
 }
 
-/* One of four calls, and how many IDs it is asked for. */
-static char random_call(size_t *n) {
-    const char letter = "ntNT"[below(4)];
-    *n = letter == 'N' || letter == 'T' ? 1 + (size_t)below(batch) : 1;
-    return letter;
-}
-
-/* A call that fails leaves zeros, a batch after the IDs that it had. */
-static size_t n_before_zeros(const void *ids, size_t size, size_t n) {
-    size_t i = 0;
-    while (i < n && !is_zero((const char *)ids + i * size, size)) i++;
-    return i;
-}
-
-/* Draws some IDs; *n: how many. */
-static flake_status draw64(flake_gen *g, uint64_t keys[most_batch], size_t *n) {
-    const char letter = random_call(n);
-    const flake_status status = CALL_BY(letter, flake, keys, n, 0, g);
-    *n = n_before_zeros(keys, sizeof *keys, *n);
+/* Draws from a generator of that type, by one of four calls; the greatest ID that it returned, or 0, is *last. */
+static flake_status draw_to(uint64_t *last, unsigned type, void *g) {
+    static _Thread_local uint64_t keys[most_batch];
+    size_t n = 1 + (size_t)below(batch);
+    const flake_status status = draw_keys(type, g, "ntNT"[below(4)], 0, keys, &n);
+    keep(type, keys, n);
+    *last = n ? keys[n - 1] : 0;
     return status;
 }
 
-static flake_status draw128(flake_gen *g, uint64_t keys[most_batch], size_t *n) {
-    static _Thread_local flake128 ids[most_batch];
-    const char letter = random_call(n);
-    const flake_status status = CALL_BY(letter, flake128, ids, n, 0, g);
-    *n = n_before_zeros(ids, sizeof *ids, *n);
-    for (size_t i = 0; i < *n; i++) {
-        flake_parts parts;
-        if (flake128_decompose(&flake_layout_boundary, &ids[i], &parts) != FLAKE_OK) abort();
-        keys[i] = parts.node << 57 | (uint64_t)parts.unix_ms << 16 | parts.seq;
-    }
-    return status;
-}
-
-static flake_status draw_snos(sno_gen *g, uint64_t keys[most_batch], size_t *n) {
-    static _Thread_local sno_id ids[most_batch];
-    const char letter = random_call(n);
-    const flake_status status = CALL_BY(letter, sno, ids, n, 0, g, 7);
-    *n = n_before_zeros(ids, sizeof *ids, *n);
-    for (size_t i = 0; i < *n; i++) keys[i] = (uint64_t)sno_partition(ids[i]) << 57 | sno_key(ids[i]);
-    return status;
+static flake_status draw(unsigned type, void *g) {
+    uint64_t last;
+    return draw_to(&last, type, g);
 }
 
 // >>every kind
@@ -439,9 +409,7 @@ static void run_of_syncs(void) {
     }
     flake_status status = FLAKE_OK;
     for (uint64_t draws = 20 + below(60); draws && status != FLAKE_IO; draws--) {
-        uint64_t id;
-        count_draw(status = flake_try(&gen, &id));
-        keep(300, &id, status == FLAKE_OK);
+        count_draw(status = draw(FLAKES, &gen));
         pass_ms(100);
     }
     be_killed();
@@ -502,8 +470,7 @@ static void damage_slot(uint8_t bytes[FLAKE_I_FILE]) {
 static void run_of_files(void) {
     static flake_gen gen;
     static uint8_t bytes[FLAKE_I_FILE];
-    uint64_t ids[most_batch], damage_at = below(3) ? 0 : 1 + below(60);
-    size_t got;
+    uint64_t last, damage_at = below(3) ? 0 : 1 + below(60);
     flake_i_record r;
     int64_t horizon_ns = INT64_MAX;
     flake_options o = options_in_attack();
@@ -521,12 +488,10 @@ static void run_of_files(void) {
             draws = 2000;
             damage_at = 0;
         }
-        status = draw64(&gen, ids, &got);
+        status = draw_to(&last, FLAKES, &gen);
         if (horizon_ns == INT64_MAX || status != FLAKE_MISMATCH) count_draw(status);
         else happens(LOST_FILES);
-        for (size_t i = 0; i < got; i++)
-            if ((int64_t)((ids[i] >> 22) + 1) * a_ms - 1 > horizon_ns) is_strange("an ID past the horizon", status);
-        keep(300, ids, got);
+        if (last && (int64_t)((last >> 22) + 1) * a_ms - 1 > horizon_ns) is_strange("an ID past the horizon", status);
         if (horizon_ns == INT64_MAX) step_clock();
         else pass_ms((int64_t)below(30));
     }
@@ -637,14 +602,9 @@ static flake_status begin_mine(flake_node node, bool again) {
 }
 
 static flake_status draw_mine(void) {
-    static _Thread_local uint64_t keys[most_batch];
     const bool second = (mine.kind == SHARDS || mine.kind == SNO_SHARDS) && below(2);
-    size_t got = 0;
-    const flake_status status = mine.kind >= SNO    ? draw_snos(&mine.sno[second], keys, &got)
-                                : mine.kind >= WIDE ? draw128(&mine.gen[second], keys, &got)
-                                                    : draw64(&mine.gen[second], keys, &got);
-    keep(mine.kind >= SNO ? 102 : mine.kind >= WIDE ? 101 : 100, keys, got);
-    return status;
+    if (mine.kind >= SNO) return draw(SNOS, &mine.sno[second]);
+    return draw(mine.kind >= WIDE ? FLAKES128 : FLAKES, &mine.gen[second]);
 }
 
 static flake_node of_range(void) { return flake_node_any(our_folder, 0, numbers - 1); }
@@ -793,14 +753,9 @@ static bool take_life_over(unsigned life) {
 /* A generator of this process's own, with the same number. */
 static void draw_between(void) {
     static flake_gen own;
-    uint64_t ids[most_batch];
-    size_t got;
     const flake_options o = options_in_attack();
     if (!is_begun(flake_init(&own, flake_node_fixed(our_folder, 0), &o, NULL))) return;
-    for (uint64_t draws = 1 + below(5); draws; draws--) {
-        count_draw(draw64(&own, ids, &got));
-        keep(200, ids, got);
-    }
+    for (uint64_t draws = 1 + below(5); draws; draws--) count_draw(draw(FLAKES, &own));
     if (below(2)) close_well(&own);
     else be_killed();
 }
@@ -814,13 +769,10 @@ static void run_of_holders_child(flake_gen *g) {
 static void run_of_shared(void) {
     unsigned held = 0; /* the life that this process holds */
     for (uint64_t draws = 20 + below(300); draws; draws--) {
-        uint64_t ids[most_batch];
-        size_t got = 0;
         const unsigned life = atomic_load(&common->life);
         flake_gen *const g = &common->lives[life];
-        const flake_status status = life ? draw64(g, ids, &got) : FLAKE_CLOSED;
+        const flake_status status = life ? draw(FLAKES, g) : FLAKE_CLOSED;
         const bool has_ended = status == FLAKE_CLOSED || status == FLAKE_MISMATCH;
-        keep(200, ids, got);
         if (!has_ended) count_draw(status);
         else if (life && status == FLAKE_CLOSED) happens(LIVES_CLOSED);
         if (below(8) == 0) step_clock();

@@ -18,7 +18,6 @@
 #include "id_log.h"
 #include "options.h"
 #include "real_time.h"
-#include "sno_key.h"
 #include "temporary_dir.h"
 #include <pthread.h>
 #include <sys/resource.h>
@@ -37,9 +36,6 @@ typedef struct tally {
     _Atomic(uint64_t) ids, refused, failed, misplaced, late;
 } tally;
 
-/* IDs that must differ from each other have one family. A key is a unit of time, and below it a number in 22 bits. */
-enum { IDGEN, ROOMY, SNO, WIDE, families };
-
 enum { most_modes = 32 };
 static struct state {
     tally of_mode[most_modes];
@@ -48,7 +44,7 @@ static struct state {
 } *state;
 static uint64_t wanted_ids = 1000000000;
 static double wanted_s = 1e9;
-static uint64_t newest[families]; /* unit of the rounds before */
+static uint64_t newest[flakes_of_another_layout + 1]; /* unit of the rounds before, of each family */
 
 static int64_t unix_ms(void) { return clock_ns(CLOCK_REALTIME) / 1000000; }
 
@@ -59,11 +55,11 @@ static bool round_is_over(void) {
 
 /* ---- generators, each with its own numbers ---- */
 
-/* Nodes of IDGEN; the first three are those of ROOMY, too. Four children take turns. */
+/* Nodes; of another layout the first three. Four children take turns. */
 enum { NODE_SHARED, NODE_SHARDS, NODE_LANES, NODE_OTHERS, NODE_CLOSED = 12, NODE_KILLED, NODE_TWINS };
 enum { NODE_CHILDREN = 16, most_children = 4 };
-enum { PART_SHARED, PART_SHARDS, PART_LANES, PART_BATCHES, PART_CHILDREN, n_parts = 8 };
-enum { n_lanes = 8, meta = 42, first_partition = 4000, wide_node = 471147 };
+enum { PART_SHARED, PART_SHARDS, PART_LANES, PART_BATCHES, PART_CHILDREN };
+enum { n_lanes = 8, first_partition = 4000, wide_node = 471147 };
 
 static flake_gen idgen_whole, idgen_shards[most_crowd], idgen_lanes;
 static flake_gen roomy_whole, roomy_shards[most_crowd], roomy_lanes, wide_lanes;
@@ -120,45 +116,23 @@ static void make_generators(void) {
 
 /* ---- drawing ---- */
 
-/* IDs of any size. */
-typedef union ids {
-    uint64_t flake[most_ids];
-    sno_id sno[most_ids];
-    flake128 wide[most_ids];
-} ids;
-
-/* False: no generator of this family has returned it. */
-static bool find_key(unsigned family, const ids *of, size_t i, uint64_t *key) {
-    flake_parts parts = {0};
-    if (family == SNO) {
-        const unsigned part = sno_partition(of->sno[i]) - (unsigned)first_partition;
-        const uint64_t unit = sno_units(of->sno[i]);
-        *key = unit << 22 | (uint64_t)part << 17 | (sno_key(of->sno[i]) - (unit << 17));
-        return part < n_parts && sno_meta(of->sno[i]) == meta;
-    }
-    if (family == WIDE) {
-        const flake_status status = flake128_decompose(&flake_layout_boundary, &of->wide[i], &parts);
-        *key = (uint64_t)parts.unix_ms << 22 | parts.seq;
-        return status == FLAKE_OK && parts.node == wide_node;
-    }
-    *key = of->flake[i];
-    return family == ROOMY ? (*key >> 20 & 3) < NODE_OTHERS : (*key >> 12 & 1023) < NODE_CHILDREN + most_children;
-}
-
-/* Up to n IDs that a call returned, or its status: an exhausted unit is no failure. */
-static void note(tally *t, unsigned family, flake_status status, const ids *of, size_t n, uint64_t keys[most_ids]) {
-    size_t ours = 0;
+/* What a call returned, or its status: an exhausted unit is no failure. */
+static void note(tally *t, unsigned family, flake_status status, const uint64_t *keys, size_t n) {
     if (status == FLAKE_AGAIN || status == FLAKE_CLOCK_BACKWARDS || status == FLAKE_TOO_FAR_AHEAD) {
         t->refused++;
         nap_us(200);
     } else t->failed += status != FLAKE_OK;
-    for (size_t i = 0; i < n; i++) {
-        ours += find_key(family, of, i, &keys[ours]);
-        t->late += (keys[ours ? ours - 1 : 0] >> 22) + kept_units < newest[family];
-    }
-    t->failed += n - ours;
-    t->ids += ours;
-    keep(family, keys, ours);
+    for (size_t i = 0; i < n; i++) t->late += (keys[i] >> 22) + kept_units < newest[family];
+    t->ids += n;
+    keep(family, keys, n);
+}
+
+static flake_status draw_one(tally *t, unsigned family, void *g) {
+    uint64_t key;
+    size_t n;
+    const flake_status status = draw_keys(family, g, 'n', 0, &key, &n);
+    if (status != FLAKE_FORKED) note(t, family, status, &key, n);
+    return status;
 }
 
 /* What must hold for a thread's IDs, if each call returns one: they rise, or their times are those of the exact clock
@@ -176,17 +150,6 @@ typedef struct mode {
     void (*draws)(tally *t, uint64_t *random); /* or this, of one thread */
 } mode;
 
-/* Its IDs at `at`; *n: how many are wanted, then how many there are. */
-static flake_status draw(const mode *m, void *g, char letter, ids *out, size_t at, size_t *n, int64_t now_ms) {
-    const flake_status status =
-        letter == 'p'       ? flake_prefetch_next((flake_prefetch *)g, &out->flake[at])
-        : m->family == SNO  ? CALL_BY(letter, sno, &out->sno[at], n, now_ms, (sno_gen *)g, meta)
-        : m->family == WIDE ? CALL_BY(letter, flake128, &out->wide[at], n, now_ms, (flake_gen *)g)
-                            : CALL_BY(letter, flake, &out->flake[at], n, now_ms, (flake_gen *)g);
-    if (status != FLAKE_OK) *n = 0;
-    return status;
-}
-
 typedef struct seat {
     pthread_t thread;
     const mode *mode;
@@ -197,18 +160,17 @@ typedef struct seat {
 
 static void draw_some(seat *s) {
     const mode *const m = s->mode;
-    ids out = {{0}};
-    uint64_t keys[most_ids] = {0};
+    uint64_t keys[most_ids];
     void *const g = (char *)m->gens + m->shard * s->nth;
     const char letter = m->calls[random_below(&s->random, strlen(m->calls))];
     const bool is_batch = letter == 'N' || letter == 'T';
     const int64_t before_ms = unix_ms(), now_ms = before_ms - (int64_t)random_below(&s->random, 4);
-    size_t n = is_batch ? 1 + random_below(&s->random, most_ids) : 1, sum = 0;
+    size_t n = 1 + random_below(&s->random, most_ids), sum = 0;
     flake_status status;
-    do status = draw(m, g, letter, &out, sum, &n, now_ms);
+    do status = draw_keys(m->family, g, letter, now_ms, keys + sum, &n);
     while ((sum += n) < most_ids && !is_batch && status == FLAKE_OK);
     const uint64_t after_ms = (uint64_t)unix_ms();
-    note(s->of_mode, m->family, status, &out, sum, keys);
+    note(s->of_mode, m->family, status, keys, sum);
     for (size_t i = 0; !is_batch && i < sum; s->last = keys[i++]) {
         const uint64_t unit = keys[i] >> 22;
         const bool is_wrong = m->order == NEAR_CLOCK   ? unit + 2 < (uint64_t)before_ms || unit > after_ms + 1
@@ -216,11 +178,6 @@ static void draw_some(seat *s) {
                                                        : m->order == IDS_RISE && keys[i] <= s->last;
         s->of_mode->misplaced += is_wrong;
     }
-}
-
-static void note_one(tally *t, unsigned family, flake_status status, const ids *of) {
-    uint64_t keys[most_ids] = {0};
-    note(t, family, status, of, status == FLAKE_OK, keys);
 }
 
 /* Claims the number, draws for a while, and closes. A child forked meanwhile holds the number, too, until it ends. */
@@ -233,10 +190,8 @@ static void draw_run(tally *t, uint64_t number, int64_t ms) {
     const int64_t until_ms = unix_ms() + ms;
     t->failed += !is_held;
     if (!is_held) return;
-    do {
-        ids id = {{0}};
-        note_one(t, IDGEN, flake_next(&gen, id.flake), &id);
-    } while (unix_ms() < until_ms && !round_is_over());
+    do (void)draw_one(t, FLAKES, &gen);
+    while (unix_ms() < until_ms && !round_is_over());
     t->failed += flake_close(&gen, NULL) != FLAKE_OK;
 }
 
@@ -260,14 +215,13 @@ static void draw_killed(tally *t, uint64_t *random) {
 static void draw_as_child(tally *t, unsigned turn) {
     const flake_options o = options_of(flake_layout_idgen, FLAKE_CLOCK_EXACT);
     const flake_node node = flake_node_any(folder, NODE_CHILDREN, NODE_CHILDREN + most_children - 1);
-    ids id = {{0}};
-    state->refusals += sno_next(&sno_whole, meta, id.sno) == FLAKE_FORKED;
-    state->refusals += flake_next(&idgen_whole, id.flake) == FLAKE_FORKED;
+    state->refusals += draw_one(t, SNOS, &sno_whole) == FLAKE_FORKED;
+    state->refusals += draw_one(t, FLAKES, &idgen_whole) == FLAKE_FORKED;
     t->failed += flake_reinit_after_fork(&idgen_whole, node, &o, NULL) != FLAKE_OK;
     t->failed += sno_reinit_after_fork(&sno_whole, node_of(PART_CHILDREN + turn), NULL, NULL, NULL) != FLAKE_OK;
     for (const int64_t until_ms = unix_ms() + 40; unix_ms() < until_ms;) {
-        note_one(t, SNO, sno_next(&sno_whole, meta, id.sno), &id);
-        note_one(t, IDGEN, flake_next(&idgen_whole, id.flake), &id);
+        (void)draw_one(t, SNOS, &sno_whole);
+        (void)draw_one(t, FLAKES, &idgen_whole);
     }
     t->failed += flake_close(&idgen_whole, NULL) != FLAKE_OK;
 }
@@ -285,21 +239,21 @@ static void draw_forked(tally *t, uint64_t *random) {
         ids_of ", lanes", family, &of##_lanes, 0, "nN", UNITS_RISE, NULL                        \
     }
 static const mode modes[] = {
-    THREE_MODES("flake 40+2+20", ROOMY, roomy),
-    THREE_MODES("flake-idgen", IDGEN, idgen),
-    THREE_MODES("sno", SNO, sno),
-    {"128 bits, lanes", WIDE, &wide_lanes, 0, "nN", UNITS_RISE, NULL},
-    {"fast clock", IDGEN, &others[4], 0, "n", NEAR_CLOCK, NULL},
-    {"fast clock, lanes", IDGEN, &others[6], 0, "nN", NEAR_CLOCK, NULL},
-    {"batches", IDGEN, &others[0], 0, "NT", ANY, NULL},
-    {"given times", IDGEN, &others[1], 0, "a", ANY, NULL},
-    {"coarse clock", IDGEN, &others[3], 0, "n", ANY, NULL},
-    {"stocks", IDGEN, stocks, sizeof *stocks, "p", ANY, NULL},
-    {"coarse clock, lanes", IDGEN, &others[5], 0, "nN", ANY, NULL},
-    {"sno, batches", SNO, &sno_batches, 0, "NTa", ANY, NULL},
-    {"numbers, closed", IDGEN, NULL, 0, "", ANY, draw_closed},
-    {"numbers, killed", IDGEN, NULL, 0, "", ANY, draw_killed},
-    {"forked children", IDGEN, NULL, 0, "", ANY, draw_forked},
+    THREE_MODES("flake 40+2+20", flakes_of_another_layout, roomy),
+    THREE_MODES("flake-idgen", FLAKES, idgen),
+    THREE_MODES("sno", SNOS, sno),
+    {"128 bits, lanes", FLAKES128, &wide_lanes, 0, "nN", UNITS_RISE, NULL},
+    {"fast clock", FLAKES, &others[4], 0, "n", NEAR_CLOCK, NULL},
+    {"fast clock, lanes", FLAKES, &others[6], 0, "nN", NEAR_CLOCK, NULL},
+    {"batches", FLAKES, &others[0], 0, "NT", ANY, NULL},
+    {"given times", FLAKES, &others[1], 0, "a", ANY, NULL},
+    {"coarse clock", FLAKES, &others[3], 0, "n", ANY, NULL},
+    {"stocks", FLAKES, stocks, sizeof *stocks, "p", ANY, NULL},
+    {"coarse clock, lanes", FLAKES, &others[5], 0, "nN", ANY, NULL},
+    {"sno, batches", SNOS, &sno_batches, 0, "NTa", ANY, NULL},
+    {"numbers, closed", FLAKES, NULL, 0, "", ANY, draw_closed},
+    {"numbers, killed", FLAKES, NULL, 0, "", ANY, draw_killed},
+    {"forked children", FLAKES, NULL, 0, "", ANY, draw_forked},
 };
 enum { n_modes = sizeof modes / sizeof *modes };
 
@@ -396,16 +350,16 @@ TEST(no_id_repeats) {
 
 TEST(a_round_is_compared_with_the_newest_of_those_before) {
     tally *const t = &state->of_mode[n_modes];
-    const uint64_t old_unit = 5, unit = newest[IDGEN] + kept_units + 1;
-    const ids earlier = {{old_unit << 22 | 77}}, last = {{unit << 22 | 77}}, other = {{unit << 22 | 78}};
-    note_one(t, IDGEN, FLAKE_OK, &last);
+    const uint64_t unit = newest[FLAKES] + kept_units + 1;
+    const uint64_t earlier = 5 << 22 | 77, last = unit << 22 | 77, other = last + 1;
+    note(t, FLAKES, FLAKE_OK, &last, 1);
     CHECK_EQ(duplicates_in_log(), 0);
     forget_old_ids();
-    note_one(t, IDGEN, FLAKE_OK, &other);
+    note(t, FLAKES, FLAKE_OK, &other, 1);
     CHECK_EQ(duplicates_in_log(), 0);
     CHECK_EQ(t->late, 0);
-    note_one(t, IDGEN, FLAKE_OK, &last);
-    note_one(t, IDGEN, FLAKE_OK, &earlier);
+    note(t, FLAKES, FLAKE_OK, &last, 1);
+    note(t, FLAKES, FLAKE_OK, &earlier, 1);
     CHECK_EQ(duplicates_in_log(), 1);
     CHECK_EQ(t->late, 1);
 }
@@ -414,10 +368,7 @@ static void draw_as_twin(tally *t) {
     const flake_options o = options_of(flake_layout_idgen, FLAKE_CLOCK_EXACT);
     flake_gen gen;
     CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, NODE_TWINS), &o, NULL), FLAKE_OK);
-    for (int i = 0; i < 100000; i++) {
-        ids id = {{0}};
-        note_one(t, IDGEN, flake_next(&gen, id.flake), &id);
-    }
+    for (int i = 0; i < 100000; i++) (void)draw_one(t, FLAKES, &gen);
 }
 
 TEST(two_processes_with_one_node_have_duplicates) {
