@@ -769,21 +769,12 @@ static void unique_clear(unique_ids *u) { u->n = u->ids = 0; }
 
 /* ---- the crew: the threads of a run, which begin each burst together ---- */
 
-/* When a call began and ended, by a counter that all threads increment, and what it returned. */
-typedef struct numbered_call {
-    uint64_t began, ended;
-    unique_key least, greatest;
-    unique_key before; /* the greatest ID that had been returned when it began */
-} numbered_call;
-
 typedef struct worker {
     _Alignas(128) unsigned char *out;
     size_t room, n; /* in IDs */
     unique_ids kept;
     unique_key newest;
     uint64_t falls; /* IDs that are not greater than the one before */
-    numbered_call *calls;
-    size_t n_calls, room_for_calls;
     bool failed, is_warm, tried_order;
     /* saturation: */
     uint64_t drawn, by_lane[most], on_core[most];
@@ -799,8 +790,7 @@ static bool spins; /* a core for each thread */
 static _Atomic(unsigned) arrived, round_, finished;
 static pthread_barrier_t barrier;
 static int64_t last_unit;
-static uint64_t alone;            /* bursts in which the threads did not overlap */
-static _Atomic(uint64_t) numbers; /* of calls' begins and ends */
+static uint64_t alone; /* bursts in which the threads did not overlap */
 
 static void meet(void) {
     if (crew == 1) return;
@@ -926,6 +916,9 @@ double bench_typical(double *bursts, size_t n, unsigned threads) {
     return sum / (double)n;
 }
 
+static unique_key newest_of_crew;
+static uint64_t falls_across;
+
 void bench_begin(const bench_row *r, unsigned threads) {
     crew = threads;
     n_ratios = 0;
@@ -933,7 +926,8 @@ void bench_begin(const bench_row *r, unsigned threads) {
     spins = threads <= bench_cores();
     last_unit = 0;
     alone = 0;
-    atomic_store(&numbers, 0);
+    newest_of_crew = nothing;
+    falls_across = 0;
     atomic_store(&arrived, 0);
     if (!spins && pthread_barrier_init(&barrier, NULL, threads) != 0) abort();
     const bool well = r->begin(threads);
@@ -943,7 +937,7 @@ void bench_begin(const bench_row *r, unsigned threads) {
         w->failed = !well;
         w->is_warm = false;
         w->newest = nothing;
-        w->falls = w->n_calls = 0;
+        w->falls = 0;
         w->tried_order = crew == 1 || r->order == any_order;
         if (r->saturates) continue;
         const size_t bytes = 2 * bench_burst_size(r, threads) * (r->id_size > 16 ? r->id_size : 16);
@@ -962,64 +956,30 @@ static void keep(const bench_row *r, worker *w, size_t n) {
     if (r->check) w->failed |= !r->check(w->out, n);
 }
 
-/* ---- order across threads ----
- *
- * Untimed calls. Each takes a number from a counter before it and another after it. If the number
- * after call A is less than the number before call B, all IDs of A must be less than those of B. */
-
-static numbered_call *next_call(worker *w) {
-    w->calls = (numbered_call *)with_room(w->calls, w->n_calls, &w->room_for_calls, sizeof *w->calls);
-    return &w->calls[w->n_calls++];
-}
-
+/* Untimed calls. One must return IDs that are greater than each ID that any call had returned before it began. */
 static void try_order(const bench_row *r, unsigned thread) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     worker *const w = &workers[thread];
     const size_t n = bench_burst_size(r, crew);
-    bool well = true;
     meet();
     for (size_t i = 0; i < n; i += r->at_once) {
-        numbered_call *const c = next_call(w);
-        c->began = atomic_fetch_add(&numbers, 1);
-        well &= r->draw(thread, w->out + i * r->id_size, r->at_once);
-        c->ended = atomic_fetch_add(&numbers, 1);
+        unique_key least = {UINT64_MAX, UINT64_MAX}, greatest = nothing;
+        (void)pthread_mutex_lock(&lock);
+        const unique_key before = newest_of_crew;
+        (void)pthread_mutex_unlock(&lock);
+        w->failed |= !r->draw(thread, w->out + i * r->id_size, r->at_once);
+        for (size_t k = i; k < i + r->at_once; k++) {
+            const unique_key id = r->key(w->out, k);
+            if (key_is_less(id, least)) least = id;
+            if (key_is_less(greatest, id)) greatest = id;
+        }
+        (void)pthread_mutex_lock(&lock);
+        falls_across += !key_is_less(before, least);
+        if (key_is_less(newest_of_crew, greatest)) newest_of_crew = greatest;
+        (void)pthread_mutex_unlock(&lock);
     }
     meet();
-    for (size_t i = 0; i < w->n_calls; i++) {
-        numbered_call *const c = &w->calls[i];
-        c->least = c->greatest = r->key(w->out, i * r->at_once);
-        for (size_t k = 1; k < r->at_once; k++) {
-            const unique_key id = r->key(w->out, i * r->at_once + k);
-            if (key_is_less(id, c->least)) c->least = id;
-            if (key_is_less(c->greatest, id)) c->greatest = id;
-        }
-    }
-    w->failed |= !well;
     keep(r, w, n);
-}
-
-/* How many calls returned an ID that is not greater than every ID returned before they began. */
-static uint64_t falls_of_crew(void) {
-    uint64_t falls = 0;
-    size_t n = 0;
-    for (unsigned i = 0; i < crew; i++) n += 2 * workers[i].n_calls;
-    numbered_call **const at = (numbered_call **)must(calloc(n + 1, sizeof(numbered_call *)));
-    for (unsigned i = 0; i < crew; i++)
-        for (size_t k = 0; k < workers[i].n_calls; k++) {
-            numbered_call *const c = &workers[i].calls[k];
-            at[c->began] = at[c->ended] = c;
-        }
-    unique_key newest = nothing;
-    for (size_t i = 0; i < n; i++) {
-        numbered_call *const c = at[i];
-        if (c->began == i) {
-            c->before = newest;
-            continue;
-        }
-        falls += !key_is_less(c->before, c->least);
-        if (key_is_less(newest, c->greatest)) newest = c->greatest;
-    }
-    free(at);
-    return falls;
 }
 
 /* On a machine with other work a thread may be descheduled while the others run alone. */
@@ -1135,36 +1095,10 @@ static bool counts_as_known(const struct known_case *c) {
     return duplicates_of_crew() == c->duplicates;
 }
 
-/* Calls of known numbers, each in its own thread or after another, and which returned too low an ID. */
-static const struct known_order {
-    const char *name;
-    uint32_t calls[4][5]; /* thread, began, ended, least, greatest; ended 0: end of the list */
-    uint64_t falls;
-} known_orders[] = {
-    {"one after the other", {{0, 0, 1, 5, 5}, {1, 2, 3, 6, 6}}, 0},
-    {"one falls behind the other", {{0, 0, 1, 6, 6}, {1, 2, 3, 5, 5}}, 1},
-    {"the same id again", {{0, 0, 1, 6, 6}, {1, 2, 3, 6, 6}}, 1},
-    {"at once, in either order", {{0, 0, 2, 6, 6}, {1, 1, 3, 5, 5}}, 0},
-    {"one while another lasts", {{0, 0, 3, 6, 6}, {1, 1, 2, 5, 5}}, 0},
-    {"the greatest of a batch counts, and the least", {{0, 0, 1, 1, 9}, {1, 2, 3, 8, 20}}, 1},
-    {"the greatest of all counts", {{0, 0, 1, 9, 9}, {1, 2, 3, 10, 10}, {2, 4, 5, 7, 7}, {0, 6, 7, 8, 8}}, 2},
-};
-
-static bool falls_as_known(const struct known_order *o) {
-    for (unsigned i = 0; i < crew; i++) workers[i].n_calls = 0;
-    for (unsigned i = 0; i < 4 && o->calls[i][2]; i++) {
-        const uint32_t *const c = o->calls[i];
-        *next_call(&workers[c[0]]) = (numbered_call){c[1], c[2], {0, c[3]}, {0, c[4]}, nothing};
-    }
-    return falls_of_crew() == o->falls;
-}
-
 const char *bench_try_check(void) {
     crew = 3;
     for (size_t c = 0; c < sizeof known / sizeof *known; c++)
         if (!counts_as_known(&known[c])) return known[c].name;
-    for (size_t c = 0; c < sizeof known_orders / sizeof *known_orders; c++)
-        if (!falls_as_known(&known_orders[c])) return known_orders[c].name;
     return NULL;
 }
 
@@ -1299,7 +1233,7 @@ bench_result bench_end(const bench_row *r) {
     }
     if (!spins) (void)pthread_barrier_destroy(&barrier);
     of.duplicates = duplicates_of_crew();
-    of.falls_across = falls_of_crew();
+    of.falls_across = falls_across;
     of.alone = alone;
     of.ratio = median(ratios, n_ratios);
     if (r->saturates) saturated(&of);

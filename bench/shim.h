@@ -53,8 +53,8 @@ size_t bench_burst_size(const bench_row *, unsigned threads);
 /* How many bursts take about that long. */
 size_t bench_bursts(const bench_row *, unsigned threads, double seconds);
 
-/* Before any row: do the checks that each row relies on count the duplicates of known cases, and the
- * IDs that fall? NULL, or which case they got wrong. */
+/* Before any row: does the check that each row relies on count the duplicates of known cases? NULL, or which case it
+ * got wrong. */
 const char *bench_try_check(void);
 
 /* One thread, before all others begin. */
