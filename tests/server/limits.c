@@ -9,8 +9,7 @@
 /* ---- a port ---- */
 
 static int exit_code(server s) {
-    int status = -1;
-    CHECK_EQ(waitpid(s.pid, &status, 0), s.pid);
+    const int status = end_of(s.pid);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
@@ -30,7 +29,7 @@ TEST(a_port_has_one_server) {
         (void)snprintf(port, sizeof port, "--port=%d", owner.port);
         (void)snprintf(expected, sizeof expected, "port %d: Address already in use\n", owner.port);
         if (round > 0) stop(owner);
-        for (int i = 0; i < rivals; i++) s[i] = launch("--node=5", port, false);
+        for (int i = 0; i < rivals; i++) s[i] = launch("--node=5", port);
         for (int i = 0; i < rivals; i++) {
             hear_port(&s[i], said, sizeof said);
             owners += s[i].port != 0;
@@ -64,18 +63,18 @@ TEST(a_server_can_start_again_at_once) {
 
 static int64_t processor_ms(server s) {
     clockid_t clock;
-    struct timespec t = {0, 0};
     CHECK_EQ(clock_getcpuclockid(s.pid, &clock), 0);
-    CHECK_EQ(clock_gettime(clock, &t), 0);
-    return (int64_t)t.tv_sec * 1000 + (int64_t)t.tv_nsec / 1000000;
+    return clock_ns(clock) / 1000000;
 }
 
 static void runs_out_of_descriptors(const char *threads) {
-    enum { clients = 3 * few_descriptors, window_ms = 500 };
-    server s = start_with(threads, "--node=5", true);
+    enum { few_descriptors = 32, clients = 3 * few_descriptors, window_ms = 500 };
+    const struct rlimit few = {few_descriptors, few_descriptors};
+    server s = start(threads, "--node=5");
     client *c[clients];
     bool answered[clients] = {false}, all_heard = true;
     int taken = 0;
+    CHECK_EQ(prlimit(s.pid, RLIMIT_NOFILE, &few, NULL), 0);
     for (int i = 0; i < clients; i++) {
         c[i] = connect_to(s);
         ask(c[i], "/");
@@ -447,7 +446,7 @@ TEST(a_wrong_option_is_named_with_its_range) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char said[256];
-        server s = launch(cases[i].option, cases[i].another, false);
+        server s = launch(cases[i].option, cases[i].another);
         hear_port(&s, said, sizeof said);
         said[strcspn(said, "\n") + 1] = 0;
         CHECK_STR(said, cases[i].why);

@@ -11,11 +11,7 @@
 
 static server usual;
 
-static int64_t unix_s(void) {
-    struct timespec t;
-    (void)clock_gettime(CLOCK_REALTIME, &t);
-    return t.tv_sec;
-}
+static int64_t unix_s(void) { return clock_ns(CLOCK_REALTIME) / 1000000000; }
 
 TEST(each_request_on_a_connection_has_an_id_of_its_own) {
     client *c = connect_to(usual);
