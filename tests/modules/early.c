@@ -48,14 +48,14 @@ TEST(a_generator_of_the_other_unit_stays) {
     CHECK(id > first_of_other);
 }
 
-static void draw_in_the_child(void) {
-    static flake_gen own;
-    uint64_t id;
-    /* The child has a mark from here on. */
-    CHECK_EQ(flake_init(&own, flake_node_fixed(NULL, 0), NULL, NULL), FLAKE_OK);
-    CHECK_EQ(flake_next(&gen, &id), FLAKE_FORKED);
+TEST(a_fork_is_seen) {
+    IN_CHILD {
+        static flake_gen own;
+        uint64_t id;
+        /* The child has a mark from here on. */
+        CHECK_EQ(flake_init(&own, flake_node_fixed(NULL, 0), NULL, NULL), FLAKE_OK);
+        CHECK_EQ(flake_next(&gen, &id), FLAKE_FORKED);
+    }
 }
-
-TEST(a_fork_is_seen) { in_child(draw_in_the_child); }
 
 int main(int argc, char **argv) { return check_main(argc, argv); }
