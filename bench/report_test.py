@@ -214,9 +214,11 @@ def names_what_goes_wrong(folder):
     falls = lambda name, *words: re.search(rf"^\| {name} \| \S+ \| \S+ \| {re.escape(' | '.join(words))} \|", text, re.M)
     check("a peer whose ids fall is told", falls("peer/trial_falls", "**fall**", "**fall**"))
     check("and one whose ids fall across threads", falls("peer/trial_falls_across", "rise", "**fall**"))
-    row = re.search(r"^\| peer/trial_repeats \|.* \*\*([\d,]+)\*\* of ([\d,]+), 1 thread", text, re.M)
-    twice, ids = (int(n.replace(",", "")) for n in row.groups()) if row else (0, 1)
-    check("a peer whose ids repeat has its row, with half of them", 2 * twice == ids)
+    row = re.search(r"^\| peer/trial_repeats \|.*", text, re.M)
+    counts = re.findall(r"\*\*([\d,]+)\*\* of ([\d,]+), (\d+) thread", row[0]) if row else []
+    check("a peer whose ids repeat has its row, with half of them, also where another thread has the other half",
+          [threads for _, _, threads in counts] == ["1", "2", "4", "8", "64"] and
+          all(2 * int(twice.replace(",", "")) == int(ids.replace(",", "")) for twice, ids, _ in counts))
     check("all else is written", "| exact clock and fetch-and-add |" in text)
     if shutil.which("node"):
         check("an npm peer whose ids repeat has its row", "| npm trial-repeats |" in text and "**4,096** of 8,192" in text)

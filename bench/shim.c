@@ -698,7 +698,7 @@ static bool trial_falls_across(unsigned thread, void *out, size_t n) {
 #define TRIAL_ROW(name, begin, draw, ...) ROW(name, "", begin, draw, IDS_64, ALONE(slow_burst_ids), __VA_ARGS__)
 
 static const bench_row trials[] = {
-    TRIAL_ROW("peer/trial_repeats", begin_nothing, trial_repeats, .order = any_order),
+    TRIAL_ROW("peer/trial_repeats", begin_nothing, trial_repeats, .crowds = true, .order = any_order),
     TRIAL_ROW("peer/trial_fails", begin_nothing, trial_fails, .order = any_order),
     TRIAL_ROW("peer/trial_dies", begin_nothing, trial_dies, .order = any_order),
     TRIAL_ROW("trial/repeats", begin_nothing, trial_repeats, .order = any_order),
@@ -731,15 +731,6 @@ const char *bench_compiler(void) {
 #endif
 }
 
-/* ---- the IDs of a timed run, and its duplicates ---- */
-
-/* One thread's. All zero: empty. */
-typedef struct unique_ids {
-    id_run *runs;
-    size_t n, room;
-    uint64_t ids;
-} unique_ids;
-
 static void *must(void *memory) {
     if (!memory) abort();
     return memory;
@@ -752,29 +743,15 @@ static void *with_room(void *of, size_t n, size_t *room, size_t size) {
     return must(realloc(of, *room * size));
 }
 
-static void unique_add(unique_ids *u, unique_key id) {
-    u->ids++;
-    if (u->n > 0) {
-        id_run *last = &u->runs[u->n - 1];
-        if (last->high == id.high && last->low + last->n == id.low) {
-            last->n++;
-            return;
-        }
-    }
-    u->runs = (id_run *)with_room(u->runs, u->n, &u->room, sizeof *u->runs);
-    u->runs[u->n++] = (id_run){id.high, id.low, 1};
-}
-
-static void unique_clear(unique_ids *u) { u->n = u->ids = 0; }
-
 /* ---- the crew: the threads of a run, which begin each burst together ---- */
 
 typedef struct worker {
     _Alignas(128) unsigned char *out;
-    size_t room, n; /* in IDs */
-    unique_ids kept;
+    size_t room;
+    id_run *runs; /* all IDs that were timed */
+    size_t n_runs, room_for_runs;
     unique_key newest;
-    uint64_t falls; /* IDs that are not greater than the one before */
+    uint64_t ids, falls; /* falls: IDs that are not greater than the one before */
     bool failed, is_warm, tried_order;
     /* saturation: */
     uint64_t drawn, by_lane[most], on_core[most];
@@ -933,11 +910,10 @@ void bench_begin(const bench_row *r, unsigned threads) {
     const bool well = r->begin(threads);
     for (unsigned i = 0; i < threads; i++) {
         worker *w = &workers[i];
-        unique_clear(&w->kept);
         w->failed = !well;
         w->is_warm = false;
         w->newest = nothing;
-        w->falls = 0;
+        w->ids = w->falls = w->n_runs = 0;
         w->tried_order = crew == 1 || r->order == any_order;
         if (r->saturates) continue;
         const size_t bytes = 2 * bench_burst_size(r, threads) * (r->id_size > 16 ? r->id_size : 16);
@@ -949,7 +925,13 @@ void bench_begin(const bench_row *r, unsigned threads) {
 static void keep(const bench_row *r, worker *w, size_t n) {
     for (size_t i = 0; r->key && i < n; i++) {
         const unique_key id = r->key(w->out, i);
-        unique_add(&w->kept, id);
+        id_run *const last = w->n_runs ? &w->runs[w->n_runs - 1] : NULL;
+        if (last && last->high == id.high && last->low + last->n == id.low) last->n++;
+        else {
+            w->runs = (id_run *)with_room(w->runs, w->n_runs, &w->room_for_runs, sizeof *w->runs);
+            w->runs[w->n_runs++] = (id_run){id.high, id.low, 1};
+        }
+        w->ids++;
         w->falls += !key_is_less(w->newest, id);
         w->newest = id;
     }
@@ -1059,47 +1041,13 @@ double bench_burst(const bench_row *r, unsigned thread) {
 
 static uint64_t duplicates_of_crew(void) {
     size_t n = 0;
-    for (unsigned i = 0; i < crew; i++) n += workers[i].kept.n;
+    for (unsigned i = 0; i < crew; i++) n += workers[i].n_runs;
     id_run *const all = (id_run *)must(malloc((n + 1) * sizeof *all)), *end = all;
-    for (unsigned i = 0; i < crew; end += workers[i++].kept.n)
-        if (workers[i].kept.n) memcpy(end, workers[i].kept.runs, workers[i].kept.n * sizeof *end);
+    for (unsigned i = 0; i < crew; end += workers[i++].n_runs)
+        if (workers[i].n_runs) memcpy(end, workers[i].runs, workers[i].n_runs * sizeof *end);
     const uint64_t duplicates = id_run_duplicates(all, n);
     free(all);
     return duplicates;
-}
-
-/* ---- cases whose duplicates are known, for the check that each row relies on ---- */
-
-static const struct known_case {
-    const char *name;
-    uint32_t runs[4][3]; /* thread, first ID, how many from there on; 0: end of the list */
-    uint64_t duplicates; /* how many duplicates */
-} known[] = {
-    {"two threads, no id twice", {{0, 1000, 600}, {1, 1600, 600}, {0, 2200, 600}}, 0},
-    {"ids that fall", {{0, 900, 1}, {0, 800, 2}, {1, 700, 3}, {1, 600, 4}}, 0},
-    {"two threads and one id of both", {{0, 1000, 600}, {1, 1600, 600}, {1, 1300, 1}}, 1},
-    {"one thread and an id twice at once", {{0, 1000, 10}, {0, 1009, 1}}, 1},
-    {"one thread that begins anew", {{0, 1000, 600}, {0, 1000, 600}}, 600},
-    {"runs that overlap", {{0, 1000, 100}, {1, 1099, 100}}, 1},
-    {"runs that overlap by half", {{0, 1000, 100}, {1, 1050, 100}}, 50},
-    {"a run in another", {{0, 1000, 600}, {1, 1200, 20}, {1, 1300, 20}}, 40},
-    {"three of one id", {{0, 1000, 600}, {1, 1300, 1}, {2, 1300, 1}}, 2},
-    {"the first and the last", {{0, 1000, 600}, {1, 1599, 1}, {2, 1000, 1}}, 2},
-};
-
-static bool counts_as_known(const struct known_case *c) {
-    for (unsigned i = 0; i < crew; i++) unique_clear(&workers[i].kept);
-    for (unsigned run = 0; run < 4; run++)
-        for (uint32_t i = 0; i < c->runs[run][2]; i++)
-            unique_add(&workers[c->runs[run][0]].kept, (unique_key){0, c->runs[run][1] + i});
-    return duplicates_of_crew() == c->duplicates;
-}
-
-const char *bench_try_check(void) {
-    crew = 3;
-    for (size_t c = 0; c < sizeof known / sizeof *known; c++)
-        if (!counts_as_known(&known[c])) return known[c].name;
-    return NULL;
 }
 
 /* ---- saturation ---- */
@@ -1228,7 +1176,7 @@ bench_result bench_end(const bench_row *r) {
     memset(&of, 0, sizeof of);
     for (unsigned i = 0; i < crew; i++) {
         failed |= workers[i].failed;
-        of.ids += workers[i].kept.ids;
+        of.ids += workers[i].ids;
         of.falls += workers[i].falls;
     }
     if (!spins) (void)pthread_barrier_destroy(&barrier);

@@ -53,10 +53,6 @@ size_t bench_burst_size(const bench_row *, unsigned threads);
 /* How many bursts take about that long. */
 size_t bench_bursts(const bench_row *, unsigned threads, double seconds);
 
-/* Before any row: does the check that each row relies on count the duplicates of known cases? NULL, or which case it
- * got wrong. */
-const char *bench_try_check(void);
-
 /* One thread, before all others begin. */
 void bench_begin(const bench_row *, unsigned threads);
 /* Each of the threads, equally often. Returns the burst's time in this thread, in seconds: wall

@@ -348,6 +348,28 @@ TEST(no_id_repeats) {
 
 /* ---- whether duplicates are detected: after the soak, whose log these change ---- */
 
+TEST(ids_of_runs_that_overlap_are_duplicates) {
+    static const struct {
+        id_run runs[4];
+        uint64_t duplicates;
+    } cases[] = {
+        {{{1, 1000, 600}, {1, 1600, 600}, {1, 2200, 600}, {2, 1000, 600}}, 0},
+        {{{1, 900, 1}, {1, 800, 2}, {1, 700, 3}, {1, 600, 4}}, 0},
+        {{{1, 1000, 600}, {1, 1600, 600}, {1, 1300, 1}}, 1},
+        {{{1, 1000, 600}, {1, 1000, 600}}, 600},
+        {{{1, 1000, 100}, {1, 1099, 100}}, 1},
+        {{{1, 1000, 100}, {1, 1050, 100}}, 50},
+        {{{1, 1000, 600}, {1, 1200, 20}, {1, 1300, 20}}, 40},
+        {{{1, 1000, 600}, {1, 1300, 1}, {1, 1300, 1}}, 2},
+        {{{1, 1000, 600}, {1, 1599, 1}, {1, 1000, 1}}, 2},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        id_run runs[4];
+        memcpy(runs, cases[i].runs, sizeof runs);
+        CHECK_EQ(id_run_duplicates(runs, 4), cases[i].duplicates);
+    }
+}
+
 TEST(a_round_is_compared_with_the_newest_of_those_before) {
     tally *const t = &state->of_mode[n_modes];
     const uint64_t unit = newest[FLAKES] + kept_units + 1;
