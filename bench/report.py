@@ -677,7 +677,7 @@ def many_cores():
     """What bench/scale printed on a machine with many cores, saved beside the report."""
     file = REPORT.parent / "scale.txt"
     if file.exists():
-        return "Many cores:\n\n```\n" + file.read_text().split("\nrow\t")[0] + "```\n"
+        return "Many cores:\n\n```\n" + file.read_text() + "```\n"
     return filled("""No machine with more than 2 cores was at hand. `make bench-scale` builds one static program for such a machine: it
 measures one word, lanes, shards, batches, UUIDs and a mutex on 1, 2, 4 ... all cores, pinned and not. Its output in
 `scale.txt` beside this page is shown here.""")
