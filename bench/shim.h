@@ -32,7 +32,7 @@ typedef struct bench_row {
     /* Makes n IDs, or takes the first n of what `begin` has prepared; false: something failed. */
     bool (*draw)(unsigned thread, void *out, size_t n);
     unique_key (*key)(const void *ids, size_t at); /* NULL: no IDs */
-    bool (*check)(const void *out, size_t n);      /* NULL, or is the output right? */
+    const void *right;                             /* NULL, or the right output */
     size_t id_size, burst;
     double cap;      /* IDs a second that the layout has; 0: no such bound */
     int clock;       /* of the generator, which a paced row waits for */
