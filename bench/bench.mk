@@ -93,7 +93,7 @@ bench-smoke: $(BENCH)/bench $(BENCH)/scale
 $(BENCH)/guard_%.o: bench/guard.c $(BENCH_HEADERS) $(BENCH)/flags
 	$(CC) -std=c11 $(WARN) -O2 -gdwarf-4 -DPART=$(basename $*) -DWAY=$(patsubst .%,%,$(suffix $*)) -DMACHINE='"$(shell uname -m)"' -I$(BENCH_INCLUDE) -c $< -o $@
 
-$(BENCH)/guard: $(foreach part,USUAL NEW_UNITS COARSE FAST,$(foreach way,0 1 2,$(BENCH)/guard_$(part).$(way).o)) $(BENCH)/guard_FULL.0.o
+$(BENCH)/guard: $(foreach part,USUAL NEW_UNITS COARSE FAST,$(foreach way,0 1 2,$(BENCH)/guard_$(part).$(way).o)) $(BENCH)/guard_FULL.0.o $(BENCH)/guard_BATCHES.0.o
 	$(CC) $^ -o $@
 
 # A quick try: make bench-report RUNS=2 REPETITIONS=4 MIN_TIME=0.002 FILTER='^floor|^flake/next' PEER_REPEATS=1 \

@@ -28,7 +28,8 @@ static int64_t read_now(int kind) {
 #define NEW_UNITS 1 /* each draw in its own unit, as at a low rate, with the fast clock */
 #define COARSE    2
 #define FAST      3
-#define FULL      4 /* a unit fills its count, and batches of UUIDs; WAY 0 only */
+#define FULL      4 /* a unit fills its count; WAY 0 only */
+#define BATCHES   5 /* of UUIDs; WAY 0 only */
 /* WAY 0: generators for all threads, and everything else; 1: with lanes; 2: single_thread */
 
 enum { all_steps = 1000, many = 1024 };
@@ -38,7 +39,7 @@ typedef bool guard_part(bool lists); /* lists its paths, or runs them; true: no 
 #define PART_NUMBER(number, way) PART_NAMED(number, way)
 #define PART_NAMED(number, way)  part_##number##way
 guard_part part_00, part_01, part_02, part_10, part_11, part_12, part_20, part_21, part_22, part_30, part_31, part_32,
-    part_40;
+    part_40, part_50;
 
 static int64_t guard_clock_ms; /* for callers that have the time, in ms */
 static flake_gen flakes;       /* of the way; so do all that follow */
@@ -99,6 +100,8 @@ static void move_clock(int64_t ms) {
 #define FLAKE_PATH(PATH) PATH(NAME(flake, next), 1, STEP OK(flake_next(&flakes, &id)))
 #if PART == FULL
 #define NEXT_PATHS(PATH) FLAKE_PATH(PATH)
+#elif PART == BATCHES
+#define NEXT_PATHS(PATH)
 #else
 #define NEXT_PATHS(PATH) \
     FLAKE_PATH(PATH)     \
@@ -158,7 +161,7 @@ static flake_gen uuids;
     PATH(flake_ulid_bytes, 1, OK(flake_ulid_bytes(id128.bytes)))   \
     PATH(flake_ulid, 1, OK(flake_ulid(texts)))                     \
     PATH(sno_generate, 1, sno = sno_generate(42))
-#elif PART == FULL
+#elif PART == BATCHES
 static flake_gen uuids;
 #undef OTHER_PATHS
 #define OTHER_PATHS(PATH) \
@@ -213,7 +216,7 @@ static bool begin(void) {
 #if WAY == 0 && PART == USUAL
     OK(flake_prefetch_init(&prefetch, &flakes, 1000, 0, NULL));
 #endif
-#if WAY == 0 && (PART == USUAL || PART == FULL)
+#if WAY == 0 && (PART == USUAL || PART == BATCHES)
     flake_options u = {0};
     u.layout = flake_layout_uuid7;
     if (PART == USUAL) u.clock.kind = FLAKE_CLOCK_EXACT;
@@ -252,7 +255,7 @@ bool PART_NUMBER(PART, WAY)(bool lists) {
 #if PART == USUAL && WAY == 0
 int main(int argc, char **argv) {
     static guard_part *const parts[] = {part_00, part_01, part_02, part_10, part_11, part_12, part_20,
-                                        part_21, part_22, part_30, part_31, part_32, part_40};
+                                        part_21, part_22, part_30, part_31, part_32, part_40, part_50};
     if (argc > 1 && strcmp(argv[1], "--key") == 0) {
 #if defined(__clang__)
         (void)printf("clang-%d.%d.%d-%s\n", __clang_major__, __clang_minor__, __clang_patchlevel__, MACHINE);
