@@ -467,16 +467,14 @@ ID_TEXTS(ulid, 27)
 
 #define ROW(name, floor, begin, draw, ...) \
     { name, floor, begin, draw, EXACT, __VA_ARGS__ }
-#define SINGLE_ROW(name, floor, begin, draw, ...) ROW(name, floor, begin, draw, CROWDS(burst_ids), __VA_ARGS__)
-#define FAST_ROW(name, floor, begin, draw, ids, ...) \
-    { name, floor, begin, draw, .clock = FLAKE_CLOCK_FAST, CROWDS(ids), __VA_ARGS__ }
-#define COARSE_ROW(name, floor, begin, draw, ids, ...) \
-    { name, floor, begin, draw, .clock = FLAKE_CLOCK_COARSE, CROWDS(ids), __VA_ARGS__ }
+#define ROW_BY_KIND(KIND, name, floor, begin, draw, ids, ...) \
+    { name, floor, begin, draw, .clock = FLAKE_CLOCK_##KIND, CROWDS(ids), __VA_ARGS__ }
+#define SINGLE_ROW(name, floor, begin, draw, ...) ROW_BY_KIND(EXACT, name, floor, begin, draw, burst_ids, __VA_ARGS__)
 /* A row for each clock; `floor` and `begin` without the clock's name. */
-#define ROWS_BY_CLOCK(name, floor, begin, draw, ...)                                                     \
-    SINGLE_ROW(name, "floor/exact_" floor, begin##_exact, draw, __VA_ARGS__),                            \
-        COARSE_ROW(name "_coarse", "floor/coarse_" floor, begin##_coarse, draw, burst_ids, __VA_ARGS__), \
-        FAST_ROW(name "_fast", "floor/counter_" floor, begin##_fast, draw, burst_ids, __VA_ARGS__)
+#define ROWS_BY_CLOCK(name, floor, begin, draw, ...)                                                              \
+    SINGLE_ROW(name, "floor/exact_" floor, begin##_exact, draw, __VA_ARGS__),                                     \
+        ROW_BY_KIND(COARSE, name "_coarse", "floor/coarse_" floor, begin##_coarse, draw, burst_ids, __VA_ARGS__), \
+        ROW_BY_KIND(FAST, name "_fast", "floor/counter_" floor, begin##_fast, draw, burst_ids, __VA_ARGS__)
 #define BATCH_ROW(name, floor, begin, draw, n, bytes, ...)                              \
     ROW(name "/batch_" #n, floor " / " #n " + floor/memset_" #bytes, begin, draw##_##n, \
         .burst = batch_burst_ids, .at_once = n, .crowds = n == 16 || n == 4096, .id_size = bytes, __VA_ARGS__)
@@ -522,7 +520,7 @@ ID_TEXTS(ulid, 27)
         TEXT_ROW("flake128/from_" #form "_n", begin_##form, from_##form##_n, day_flakes128, 16)
 /* In a process that has drawn before, these read the fast clock. */
 #define DEFAULT_ROW(name, draw, ...)                                                                  \
-    FAST_ROW("flake/" name, "floor/exact_fetch_add", begin_nothing, draw, uuid_burst_ids, PACED_WIDE, \
+    ROW_BY_KIND(FAST, "flake/" name, "floor/exact_fetch_add", begin_nothing, draw, uuid_burst_ids, PACED_WIDE, \
              .order = rising, __VA_ARGS__)
 #define UUID_ROW(name, floor, begin, draw, in_order) \
     ROW("flake128/" name, floor, begin, draw, IDS_128, PACED_WIDE, CROWDS(uuid_burst_ids), .order = in_order)
