@@ -510,18 +510,18 @@ ID_TEXTS(ulid, 27)
     ROW("floor/memset_" #size, "", begin_nothing, floor_memset_##size, .id_size = size, ALONE(batch_burst_ids))
 #define TEXT_ROW(name, begin, draw, right_output, bytes) \
     ROW(name, "floor/copy", begin, draw, .right = right_output, .id_size = bytes, ALONE(text_ids))
-#define FLAKE_TEXT_ROWS(form)                                                            \
+#define FLAKE_TEXT_ROWS(form)                                                             \
     TEXT_ROW("flake/format_" #form, begin_##form, format_##form, day_texts, text_stride), \
         TEXT_ROW("flake/parse_" #form, begin_##form, parse_##form, day_flakes, 8)
-#define ID_TEXT_ROWS(form, size)                                                        \
-    TEXT_ROW("flake128/to_" #form, begin_##form, to_##form, day_texts, size),           \
+#define ID_TEXT_ROWS(form, size)                                                           \
+    TEXT_ROW("flake128/to_" #form, begin_##form, to_##form, day_texts, size),              \
         TEXT_ROW("flake128/to_" #form "_n", begin_##form, to_##form##_n, day_texts, size), \
-        TEXT_ROW("flake128/from_" #form, begin_##form, from_##form, day_flakes128, 16), \
+        TEXT_ROW("flake128/from_" #form, begin_##form, from_##form, day_flakes128, 16),    \
         TEXT_ROW("flake128/from_" #form "_n", begin_##form, from_##form##_n, day_flakes128, 16)
 /* In a process that has drawn before, these read the fast clock. */
-#define DEFAULT_ROW(name, draw, ...)                                                                  \
+#define DEFAULT_ROW(name, draw, ...)                                                                           \
     ROW_BY_KIND(FAST, "flake/" name, "floor/exact_fetch_add", begin_nothing, draw, uuid_burst_ids, PACED_WIDE, \
-             .order = rising, __VA_ARGS__)
+                .order = rising, __VA_ARGS__)
 #define UUID_ROW(name, floor, begin, draw, in_order) \
     ROW("flake128/" name, floor, begin, draw, IDS_128, PACED_WIDE, CROWDS(uuid_burst_ids), .order = in_order)
 #define SLOW_PEER_ROW(name, draw, in_order) \
