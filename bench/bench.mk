@@ -16,7 +16,7 @@ BENCH_CFLAGS ?= -O2 -g
 BENCH_INCLUDE ?= .
 
 hash := \#
-has_header = $(shell echo '$(hash)include <$(1)>' | $(CXX) -E -x c++ - >/dev/null 2>&1 && echo yes)
+has_header = $(shell echo '$(hash)include <$(1)>' | $(CXX) $(BOOST:%=-isystem %) -E -x c++ - >/dev/null 2>&1 && echo yes)
 BENCH_UUID = $(call has_header,uuid/uuid.h)
 # A directory of checkouts, each named as its repository: bench/peers/run.sh lists them.
 RIVALS ?=
@@ -28,7 +28,8 @@ BOOST    = $(call rival,uuid/include)
 # The rest of Boost is a package; with AVX2, as the documentation of uuid_v4 builds it, and then Boost too.
 UUID_V4  = $(if $(shell grep -m 1 -w avx2 /proc/cpuinfo),$(call rival,uuid_v4/uuid_v4.h))
 rival_flags = $(if $(1),-isystem $(dir $(lastword $(1))) -DHAS_$(2))
-BENCH_DEFINES = $(if $(BENCH_UUID),-DHAS_LIBUUID) -DBENCH_FLAGS='"$(BENCH_CFLAGS)"' $(call rival_flags,$(UUIDV7_H),UUIDV7_H) \
+BENCH_DEFINES = $(if $(BENCH_UUID),-DHAS_LIBUUID) $(if $(call has_header,boost/uuid/uuid_generators.hpp),-DHAS_BOOST) \
+	$(if $(call has_header,boost/uuid/time_generator_v7.hpp),-DHAS_BOOST_V7) -DBENCH_FLAGS='"$(BENCH_CFLAGS)"' $(call rival_flags,$(UUIDV7_H),UUIDV7_H) \
 	$(call rival_flags,$(ULID_C),ULID_C) $(call rival_flags,$(YITTER),YITTER) $(BOOST:%=-isystem %) \
 	$(call rival_flags,$(UUID_V4),UUID_V4)
 $(BENCH)/peers.o: BENCH_CFLAGS += $(if $(UUID_V4),-mavx2)
@@ -50,7 +51,7 @@ $(BENCH)/flags: FORCE
 	@echo "$(CC) $(CXX) $(BENCH_CFLAGS) $(BENCH_UUID) $(RIVALS) $(BENCH_INCLUDE)" | cmp -s - $@ || \
 	  echo "$(CC) $(CXX) $(BENCH_CFLAGS) $(BENCH_UUID) $(RIVALS) $(BENCH_INCLUDE)" > $@
 
-BENCH_HEADERS = $(wildcard bench/*.h) $(HEADERS:%=$(BENCH_INCLUDE)/%)
+BENCH_HEADERS = $(wildcard bench/*.h) tests/support/id_runs.h $(HEADERS:%=$(BENCH_INCLUDE)/%)
 $(BENCH)/%.o: bench/%.c $(BENCH_HEADERS) $(BENCH)/flags
 	$(CC) -std=c11 $(WARN) $(BENCH_CFLAGS) -pthread $(BENCH_DEFINES) -I$(BENCH_INCLUDE) -c $< -o $@
 

@@ -35,15 +35,11 @@ static int64_t read_now(int kind) {
 enum { all_steps = 1000, many = 1024 };
 static int steps = all_steps;
 
-typedef struct guard_part {
-    bool (*begin)(void);
-    bool (*run)(void); /* true: no call has failed */
-    void (*list)(void);
-} guard_part;
+typedef bool guard_part(bool lists); /* lists its paths, or runs them; true: no call has failed */
 #define PART_NUMBER(number, way) PART_NAMED(number, way)
 #define PART_NAMED(number, way)  part_##number##way
-extern const guard_part part_00, part_01, part_02, part_10, part_11, part_12, part_20, part_21,
-    part_22, part_30, part_31, part_32, part_40, part_50;
+guard_part part_00, part_01, part_02, part_10, part_11, part_12, part_20, part_21, part_22, part_30, part_31, part_32,
+    part_40, part_50;
 
 static int64_t guard_clock_ms; /* for callers that have the time, in ms */
 static flake_gen flakes;       /* of the way; so do all that follow */
@@ -195,8 +191,6 @@ static bool run(void) {
     return well;
 }
 
-static void list(void) { PATHS(LIST) }
-
 static bool begin(void) {
     const flake_node node = PART == FULL ? flake_node_none() : flake_node_fixed(NULL, 0);
     flake_options o = {0}, s = {0};
@@ -219,19 +213,15 @@ static bool begin(void) {
     OK(flake_init(&flakes, node, &o, NULL));
     OK(sno_init(&snos, flake_node_none(), NULL, &s, NULL));
 #endif
-#if WAY == 0 && PART == USUAL /* it has drawn its first ID, which takes system calls */
-    flake_options u = {0};
-    u.layout = flake_layout_uuid7;
-    u.clock.kind = FLAKE_CLOCK_EXACT;
+#if WAY == 0 && PART == USUAL
     OK(flake_prefetch_init(&prefetch, &flakes, 1000, 0, NULL));
-    OK(flake_init(&uuids, flake_node_none(), &u, NULL));
-    OK(flake128_next(&uuids, &id128));
 #endif
-#if PART == BATCHES
+#if WAY == 0 && (PART == USUAL || PART == BATCHES)
     flake_options u = {0};
     u.layout = flake_layout_uuid7;
+    if (PART == USUAL) u.clock.kind = FLAKE_CLOCK_EXACT;
     OK(flake_init(&uuids, flake_node_none(), &u, NULL));
-    OK(flake128_next(&uuids, &id128));
+    OK(flake128_next(&uuids, &id128)); /* the first takes system calls */
 #endif
 #if WAY != 2 && PART == USUAL
     static flake_lane wide_lane[2];
@@ -256,12 +246,16 @@ static bool begin(void) {
     return well;
 }
 
-const guard_part PART_NUMBER(PART, WAY) = {begin, run, list};
+bool PART_NUMBER(PART, WAY)(bool lists) {
+    if (!lists) return begin() && run();
+    PATHS(LIST)
+    return true;
+}
 
 #if PART == USUAL && WAY == 0
 int main(int argc, char **argv) {
-    static const guard_part *const parts[] = {&part_00, &part_01, &part_02, &part_10, &part_11, &part_12, &part_20,
-                                              &part_21, &part_22, &part_30, &part_31, &part_32, &part_40, &part_50};
+    static guard_part *const parts[] = {part_00, part_01, part_02, part_10, part_11, part_12, part_20,
+                                        part_21, part_22, part_30, part_31, part_32, part_40, part_50};
     if (argc > 1 && strcmp(argv[1], "--key") == 0) {
 #if defined(__clang__)
         (void)printf("clang-%d.%d.%d-%s\n", __clang_major__, __clang_minor__, __clang_patchlevel__, MACHINE);
@@ -272,8 +266,7 @@ int main(int argc, char **argv) {
     }
     const bool lists = argc > 1 && strcmp(argv[1], "--list") == 0;
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if (lists) parts[i]->list();
-        else if (!parts[i]->begin() || !parts[i]->run()) return 1;
+        if (!parts[i](lists)) return 1;
     return 0;
 }
 #endif

@@ -2,19 +2,16 @@
 #include "shim.h"
 #include <atomic>
 #include <cstring>
-#if defined(__has_include)
-#if __has_include(<boost/uuid/uuid_generators.hpp>)
-#define HAS_BOOST
+#ifdef HAS_BOOST
 #include <boost/uuid/uuid.hpp>
 #include <boost/uuid/uuid_generators.hpp>
 #include <boost/version.hpp>
-#if __has_include(<boost/uuid/time_generator_v7.hpp>)
-#define HAS_BOOST_V7
+#else
+#define BOOST_LIB_VERSION ""
+#endif
+#ifdef HAS_BOOST_V7
 #include <boost/uuid/time_generator_v7.hpp>
 #endif
-#endif
-#endif
-
 #ifdef HAS_UUID_V4
 #include <uuid_v4.h>
 #endif
@@ -41,21 +38,13 @@ template <typename Generator> static bool boost_uuids(void *out, size_t n) {
 bool peer_boost_uuid_v4(unsigned, void *out, size_t n) {
     return boost_uuids<boost::uuids::random_generator_mt19937>(out, n);
 }
-bool peer_has_boost(void) { return true; }
-const char *peer_boost_version(void) { return BOOST_LIB_VERSION; }
-#else
-bool peer_boost_uuid_v4(unsigned, void *, size_t) { return false; }
-bool peer_has_boost(void) { return false; }
-const char *peer_boost_version(void) { return ""; }
 #endif
 
 #ifdef HAS_BOOST_V7
 bool peer_boost_uuid_v7(unsigned, void *out, size_t n) { return boost_uuids<boost::uuids::time_generator_v7>(out, n); }
-bool peer_has_boost_v7(void) { return true; }
-#else
-bool peer_boost_uuid_v7(unsigned, void *, size_t) { return false; }
-bool peer_has_boost_v7(void) { return false; }
 #endif
+
+const char *peer_boost_version(void) { return BOOST_LIB_VERSION; }
 
 #ifdef HAS_UUID_V4 // texts, with the NUL that ours have
 bool peer_uuid_v4(unsigned, void *out, size_t n) {
@@ -67,8 +56,4 @@ bool peer_uuid_v4(unsigned, void *out, size_t n) {
     }
     return true;
 }
-bool peer_has_uuid_v4(void) { return true; }
-#else
-bool peer_uuid_v4(unsigned, void *, size_t) { return false; }
-bool peer_has_uuid_v4(void) { return false; }
 #endif

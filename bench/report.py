@@ -677,23 +677,22 @@ def many_cores():
     """What bench/scale printed on a machine with many cores, saved beside the report."""
     file = REPORT.parent / "scale.txt"
     if file.exists():
-        return f"{filled(on_all_cores())}\n```\n" + file.read_text().split("\nrow\t")[0] + "```\n"
+        return f"{filled(on_all_cores())}\n```\n" + file.read_text() + "```\n"
     return filled("""No machine with more than 2 cores was at hand. `make bench-scale` builds one static program for such a machine: it
 measures one word, lanes, shards, batches, UUIDs and a mutex on 1, 2, 4 ... all cores, pinned and not. Its output in
 `scale.txt` beside this page is shown here.""")
 
 
 def on_all_cores():
-    """A sentence about the last column of scale.txt; "": there is none."""
+    """A sentence about the last column of scale.txt's second table, of pinned threads; "": there is none."""
     file = REPORT.parent / "scale.txt"
-    text = file.read_text() if file.exists() else ""
-    rows = [line.split("\t") for line in text.splitlines() if line.count("\t") == 4 and not line.startswith("row\t")]
-    ns = {(row, threads): float(figure) for row, is_pinned, threads, figure, _ in rows if is_pinned == "1"}
-    if not ns:
+    head, _, pinned = file.read_text().partition("ns per ID, pinned") if file.exists() else ("", "", "")
+    if not pinned:
         return ""
-    most = max((threads for _, threads in ns), key=int)
-    date, processor = re.match(r"(\S+), \d+ cores, (.*), ", text).groups()
-    one, lanes, fast, mutex = (say(ns.get((name, most))) for name in (
+    date, processor = re.match(r"(\S+), \d+ cores, (.*), ", head).groups()
+    most = pinned.split("\n", 1)[0].split()[-1]
+    ns = {line.split()[0]: float(line.rstrip("? ").split()[-1]) for line in pinned.split("\n")[1:] if "/" in line}
+    one, lanes, fast, mutex = (say(ns.get(name)) for name in (
         "flake/next", "flake/lanes_next", "flake/lanes_next_fast", "peer/mutex_snowflake"))
     return (f"{most} cores ({processor}, {date}), a thread on each: an ID takes its core {one} ns from one word, {lanes} ns with "
             f"lanes, {fast} ns with lanes and the fast clock, and {mutex} ns from a generator behind a mutex.")

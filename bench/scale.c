@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * scale [SECONDS]   measures on 1, 2, 4 ... all cores, unpinned and each thread on a core of its own, what one ID costs
- * one core, from one word, lanes, shards and batches. It prints tables, then the same as data for a plot. Static, so
- * that it runs on a machine that cannot build it. SECONDS of each figure, by default 0.02.
+ * one core, from one word, lanes, shards and batches. Static, so that it runs on a machine that cannot build it. SECONDS
+ * of each figure, by default 0.02.
  */
 #define _GNU_SOURCE /* CPU_SET */
 #include "shim.h"
@@ -19,17 +19,7 @@ static const char *const names[] = {
     "flake/batch_16", "flake/lanes/batch_16", "sno/next", "sno/lanes_next", "flake/uuid7", "flake128/uuid7_lanes_next",
     "peer/mutex_snowflake"};
 
-enum { n_names = sizeof names / sizeof *names, most_columns = 16 };
-
 static cpu_set_t all_cores;
-static unsigned columns[most_columns], n_columns;
-
-/* ns of one core for an ID; 0: the row failed. Of how many bursts the threads did not run at once. */
-typedef struct figure {
-    double ns, alone;
-} figure;
-
-static figure figures[2][n_names][most_columns]; /* of unpinned threads, and of pinned ones */
 
 typedef struct job {
     const bench_row *row;
@@ -38,11 +28,6 @@ typedef struct job {
     size_t bursts;
     double s_per_id; /* of the median burst */
 } job;
-
-static int by_size(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
 
 /* The n-th core that this process may run on. */
 static void pin_to(unsigned n) {
@@ -59,13 +44,13 @@ static void *run(void *of) {
     if (!took) abort();
     if (j->is_pinned) pin_to(j->thread);
     for (size_t i = 0; i < j->bursts; i++) took[i] = bench_burst(j->row, j->thread);
-    qsort(took, j->bursts, sizeof *took, by_size);
-    j->s_per_id = took[j->bursts / 2];
+    j->s_per_id = bench_typical(took, j->bursts, 1);
     free(took);
     return NULL;
 }
 
-static figure measure(const bench_row *row, unsigned threads, bool is_pinned, double seconds) {
+/* Prints ns of one core for an ID, and whether it may be too low; false: the row failed. */
+static bool measure(const bench_row *row, unsigned threads, bool is_pinned, double seconds) {
     static job jobs[bench_most_threads];
     static pthread_t crew[bench_most_threads];
     double sum_s = 0;
@@ -79,13 +64,11 @@ static figure measure(const bench_row *row, unsigned threads, bool is_pinned, do
         sum_s += jobs[i].s_per_id;
     }
     const bench_result result = bench_end(row);
-    figure f = {sum_s / threads / (double)bench_burst_size(row, threads) * 1e9,
-                (double)result.alone / (double)jobs[0].bursts};
-    if (result.why || result.duplicates) {
-        fprintf(stderr, "FAILED: %s\n", result.why ? result.why : row->name);
-        f.ns = 0;
-    }
-    return f;
+    printf(" %9.3g%s", sum_s / threads / (double)bench_burst_size(row, threads) * 1e9,
+           (double)result.alone > 0.1 * (double)jobs[0].bursts ? "?" : " ");
+    if (!result.why && !result.duplicates) return true;
+    fprintf(stderr, "FAILED: %s\n", result.why ? result.why : row->name);
+    return false;
 }
 
 static void print_machine(void) {
@@ -100,38 +83,27 @@ static void print_machine(void) {
            colon ? colon + 2 : line, bench_compiler());
 }
 
-static void print_table(int is_pinned) {
+static bool print_table(bool is_pinned, double seconds) {
+    const unsigned cores = bench_cores() < bench_most_threads ? bench_cores() : bench_most_threads;
+    bool well = true;
     printf("\n%-26s", is_pinned ? "ns per ID, pinned" : "ns per ID, unpinned");
-    for (unsigned c = 0; c < n_columns; c++) printf(" %9u ", columns[c]);
-    for (size_t i = 0; i < n_names; i++) {
-        printf("\n%-26s", names[i]);
-        for (unsigned c = 0; c < n_columns; c++)
-            printf(" %9.3g%s", figures[is_pinned][i][c].ns, figures[is_pinned][i][c].alone > 0.1 ? "?" : " ");
+    for (unsigned threads = 1; threads < cores; threads *= 2) printf(" %9u ", threads);
+    printf(" %9u \n", cores);
+    for (size_t i = 0; well && i < sizeof names / sizeof *names; i++) {
+        const bench_row *const row = bench_row_named(names[i]);
+        printf("%-26s", names[i]);
+        for (unsigned threads = 1; threads < cores; threads *= 2) well &= measure(row, threads, is_pinned, seconds);
+        well &= measure(row, cores, is_pinned, seconds);
+        putchar('\n');
     }
-    putchar('\n');
+    return well;
 }
 
 int main(int argc, char **argv) {
     const double seconds = argc > 1 ? atof(argv[1]) : 0.02;
-    const unsigned cores = bench_cores() < bench_most_threads ? bench_cores() : bench_most_threads;
-    bool well = seconds > 0 && bench_try_check() == NULL && sched_getaffinity(0, sizeof all_cores, &all_cores) == 0;
-    for (unsigned threads = 1; threads < cores; threads *= 2) columns[n_columns++] = threads;
-    columns[n_columns++] = cores;
-    for (int is_pinned = 0; is_pinned < 2; is_pinned++)
-        for (size_t i = 0; well && i < n_names; i++)
-            for (unsigned c = 0; c < n_columns; c++) {
-                figures[is_pinned][i][c] = measure(bench_row_named(names[i]), columns[c], is_pinned, seconds);
-                well &= figures[is_pinned][i][c].ns > 0;
-            }
+    if (!(seconds > 0) || sched_getaffinity(0, sizeof all_cores, &all_cores) != 0) return 1;
     print_machine();
-    print_table(0);
-    print_table(1);
+    const bool well = print_table(false, seconds) && print_table(true, seconds);
     printf("\n?: in a tenth of the bursts or more the threads did not run at once\n");
-    printf("\nrow\tpinned\tthreads\tns_per_id\tids_per_second\n");
-    for (int is_pinned = 0; is_pinned < 2; is_pinned++)
-        for (size_t i = 0; i < n_names; i++)
-            for (unsigned c = 0; c < n_columns; c++)
-                printf("%s\t%d\t%u\t%.4g\t%.4g\n", names[i], is_pinned, columns[c], figures[is_pinned][i][c].ns,
-                       columns[c] / figures[is_pinned][i][c].ns * 1e9);
     return !well;
 }

@@ -4,6 +4,7 @@
 #include "floors.h"
 #include "flake.h"
 #include "sno.h"
+#include "../tests/support/id_runs.h"
 #include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
@@ -38,7 +39,6 @@ enum {
     text_stride = 24,
     uuid_text = 37, /* with its NUL */
     ulid_text = 27,
-    largest_id = uuid_text,
     paced_ids = 32768,     /* of all threads, in one unit of 65,536 */
     slow_burst_ids = 256,  /* of peers that take a microsecond */
     uuid_burst_ids = 1024, /* in no order, so that each takes memory */
@@ -376,7 +376,7 @@ KEY_OF_TEXT(ulid)
 static uint64_t day_flakes[text_ids];
 static flake128 day_flakes128[text_ids];
 static sno_id day_snos[text_ids];
-static char day_texts[text_ids * 37]; /* in the row's form, for rows that parse */
+static char day_texts[text_ids * uuid_text]; /* in the row's form: what a row formats, another one parses */
 static size_t day_lengths[text_ids];
 
 static bool begin_day(unsigned threads) {
@@ -401,23 +401,8 @@ static bool begin_day(unsigned threads) {
 
 #define TEXT_AT(texts, i) ((texts) + (size_t)(i)*text_stride)
 
-/* Whether the n texts, or IDs, are those of the day. */
-#define CHECK_TEXTS(name, type, read, is_same)                                  \
-    static bool check_##name(const void *out, size_t n) {                       \
-        const char *const texts = (const char *)out;                            \
-        type id;                                                                \
-        memset(&id, 0, sizeof id);                                              \
-        bool well = true;                                                       \
-        for (size_t i = 0; i < n; i++) well &= (read) == FLAKE_OK && (is_same); \
-        return well;                                                            \
-    }
-#define CHECK_IDS(day_ids) \
-    static bool check_##day_ids(const void *out, size_t n) { return memcmp(out, day_ids, n * sizeof *day_ids) == 0; }
-CHECK_IDS(day_flakes)
-CHECK_IDS(day_flakes128)
-CHECK_IDS(day_snos)
-
 static bool begin_texts(unsigned threads, bool (*format)(unsigned, void *, size_t)) {
+    memset(day_texts, 0, sizeof day_texts);
     const bool well = begin_day(threads) && format(0, day_texts, text_ids);
     for (size_t i = 0; i < text_ids; i++) day_lengths[i] = strlen(TEXT_AT(day_texts, i));
     return well;
@@ -426,8 +411,6 @@ static bool begin_texts(unsigned threads, bool (*format)(unsigned, void *, size_
 #define FLAKE_TEXT(form, FORM)                                                                                  \
     EACH(format_##form, char, flake_format(day_flakes[i], FORM, TEXT_AT(ids, i), text_stride) > 0)              \
     EACH(parse_##form, uint64_t, flake_parse(TEXT_AT(day_texts, i), day_lengths[i], FORM, &ids[i]) == FLAKE_OK) \
-    CHECK_TEXTS(form, uint64_t, flake_parse(TEXT_AT(texts, i), strlen(TEXT_AT(texts, i)), FORM, &id),           \
-                id == day_flakes[i])                                                                            \
     BEGIN(form, begin_texts(threads, format_##form))
 FLAKE_TEXT(dec, FLAKE_DEC)
 FLAKE_TEXT(hex, FLAKE_HEX)
@@ -442,16 +425,13 @@ EACH(floor_copy, char, DONE(memcpy(ids + 16 * i, &day_flakes128[i], 16)))
 
 EACH(format128, char, flake128_format(&day_flakes128[i], 62, TEXT_AT(ids, i), text_stride) > 0)
 EACH(parse128, flake128, flake128_parse(TEXT_AT(day_texts, i), day_lengths[i], 62, &ids[i]) == FLAKE_OK)
-CHECK_TEXTS(format128, flake128, flake128_parse(TEXT_AT(texts, i), strlen(TEXT_AT(texts, i)), 62, &id),
-            flake128_compare(&id, &day_flakes128[i]) == 0)
 BEGIN(128, begin_texts(threads, format128))
 
 EACH(encode_1, char, DONE(sno_encode(day_snos[i], ids + 16 * i)))
 AT_ONCE(encode_n, DONE(sno_encode_n(day_snos, n, (char *)out)))
 EACH(decode_1, sno_id, sno_decode(day_texts + 16 * i, 16, &ids[i]) == FLAKE_OK)
 AT_ONCE(decode_n, sno_decode_n(day_texts, n, (sno_id *)out) == FLAKE_OK)
-CHECK_TEXTS(encode, sno_id, sno_decode(texts + 16 * i, 16, &id), sno_compare(id, day_snos[i]) == 0)
-BEGIN(sno_texts, begin_day(threads) && encode_1(0, day_texts, text_ids))
+BEGIN(sno_texts, begin_texts(threads, encode_1))
 
 /* UUIDs and ULIDs, one at a time and many; the parsed ones are of the day's IDs. */
 #define ID_TEXTS(form, size)                                                                               \
@@ -459,9 +439,7 @@ BEGIN(sno_texts, begin_day(threads) && encode_1(0, day_texts, text_ids))
     AT_ONCE(to_##form##_n, DONE(flake128_to_##form##_n(day_flakes128, n, (char *)out)))                    \
     EACH(from_##form, flake128, flake128_from_##form(day_texts + (size)*i, (size)-1, &ids[i]) == FLAKE_OK) \
     AT_ONCE(from_##form##_n, flake128_from_##form##_n(day_texts, n, (flake128 *)out) == FLAKE_OK)          \
-    CHECK_TEXTS(form, flake128, flake128_from_##form(texts + (size)*i, (size)-1, &id),                     \
-                flake128_compare(&id, &day_flakes128[i]) == 0)                                             \
-    BEGIN(form, begin_day(threads) && to_##form(0, day_texts, text_ids))
+    BEGIN(form, begin_texts(threads, to_##form))
 ID_TEXTS(uuid, 37)
 ID_TEXTS(ulid, 27)
 
@@ -489,16 +467,14 @@ ID_TEXTS(ulid, 27)
 
 #define ROW(name, floor, begin, draw, ...) \
     { name, floor, begin, draw, EXACT, __VA_ARGS__ }
-#define SINGLE_ROW(name, floor, begin, draw, ...) ROW(name, floor, begin, draw, CROWDS(burst_ids), __VA_ARGS__)
-#define FAST_ROW(name, floor, begin, draw, ids, ...) \
-    { name, floor, begin, draw, .clock = FLAKE_CLOCK_FAST, CROWDS(ids), __VA_ARGS__ }
-#define COARSE_ROW(name, floor, begin, draw, ids, ...) \
-    { name, floor, begin, draw, .clock = FLAKE_CLOCK_COARSE, CROWDS(ids), __VA_ARGS__ }
+#define ROW_BY_KIND(KIND, name, floor, begin, draw, ids, ...) \
+    { name, floor, begin, draw, .clock = FLAKE_CLOCK_##KIND, CROWDS(ids), __VA_ARGS__ }
+#define SINGLE_ROW(name, floor, begin, draw, ...) ROW_BY_KIND(EXACT, name, floor, begin, draw, burst_ids, __VA_ARGS__)
 /* A row for each clock; `floor` and `begin` without the clock's name. */
-#define ROWS_BY_CLOCK(name, floor, begin, draw, ...)                                                     \
-    SINGLE_ROW(name, "floor/exact_" floor, begin##_exact, draw, __VA_ARGS__),                            \
-        COARSE_ROW(name "_coarse", "floor/coarse_" floor, begin##_coarse, draw, burst_ids, __VA_ARGS__), \
-        FAST_ROW(name "_fast", "floor/counter_" floor, begin##_fast, draw, burst_ids, __VA_ARGS__)
+#define ROWS_BY_CLOCK(name, floor, begin, draw, ...)                                                              \
+    SINGLE_ROW(name, "floor/exact_" floor, begin##_exact, draw, __VA_ARGS__),                                     \
+        ROW_BY_KIND(COARSE, name "_coarse", "floor/coarse_" floor, begin##_coarse, draw, burst_ids, __VA_ARGS__), \
+        ROW_BY_KIND(FAST, name "_fast", "floor/counter_" floor, begin##_fast, draw, burst_ids, __VA_ARGS__)
 #define BATCH_ROW(name, floor, begin, draw, n, bytes, ...)                              \
     ROW(name "/batch_" #n, floor " / " #n " + floor/memset_" #bytes, begin, draw##_##n, \
         .burst = batch_burst_ids, .at_once = n, .crowds = n == 16 || n == 4096, .id_size = bytes, __VA_ARGS__)
@@ -532,20 +508,20 @@ ID_TEXTS(ulid, 27)
         OWN_FLOOR_ROW(#clock "_own_cas", floor_##clock##_own_cas), OWN_FLOOR_ROW(#clock "_store", floor_##clock##_store)
 #define MEMSET_ROW(size) \
     ROW("floor/memset_" #size, "", begin_nothing, floor_memset_##size, .id_size = size, ALONE(batch_burst_ids))
-#define TEXT_ROW(name, begin, draw, is_right, bytes) \
-    ROW(name, "floor/copy", begin, draw, .check = is_right, .id_size = bytes, ALONE(text_ids))
+#define TEXT_ROW(name, begin, draw, right_output, bytes) \
+    ROW(name, "floor/copy", begin, draw, .right = right_output, .id_size = bytes, ALONE(text_ids))
 #define FLAKE_TEXT_ROWS(form)                                                             \
-    TEXT_ROW("flake/format_" #form, begin_day, format_##form, check_##form, text_stride), \
-        TEXT_ROW("flake/parse_" #form, begin_##form, parse_##form, check_day_flakes, 8)
-#define ID_TEXT_ROWS(form, size)                                                              \
-    TEXT_ROW("flake128/to_" #form, begin_day, to_##form, check_##form, size),                 \
-        TEXT_ROW("flake128/to_" #form "_n", begin_day, to_##form##_n, check_##form, size),    \
-        TEXT_ROW("flake128/from_" #form, begin_##form, from_##form, check_day_flakes128, 16), \
-        TEXT_ROW("flake128/from_" #form "_n", begin_##form, from_##form##_n, check_day_flakes128, 16)
+    TEXT_ROW("flake/format_" #form, begin_##form, format_##form, day_texts, text_stride), \
+        TEXT_ROW("flake/parse_" #form, begin_##form, parse_##form, day_flakes, 8)
+#define ID_TEXT_ROWS(form, size)                                                           \
+    TEXT_ROW("flake128/to_" #form, begin_##form, to_##form, day_texts, size),              \
+        TEXT_ROW("flake128/to_" #form "_n", begin_##form, to_##form##_n, day_texts, size), \
+        TEXT_ROW("flake128/from_" #form, begin_##form, from_##form, day_flakes128, 16),    \
+        TEXT_ROW("flake128/from_" #form "_n", begin_##form, from_##form##_n, day_flakes128, 16)
 /* In a process that has drawn before, these read the fast clock. */
-#define DEFAULT_ROW(name, draw, ...)                                                                  \
-    FAST_ROW("flake/" name, "floor/exact_fetch_add", begin_nothing, draw, uuid_burst_ids, PACED_WIDE, \
-             .order = rising, __VA_ARGS__)
+#define DEFAULT_ROW(name, draw, ...)                                                                           \
+    ROW_BY_KIND(FAST, "flake/" name, "floor/exact_fetch_add", begin_nothing, draw, uuid_burst_ids, PACED_WIDE, \
+                .order = rising, __VA_ARGS__)
 #define UUID_ROW(name, floor, begin, draw, in_order) \
     ROW("flake128/" name, floor, begin, draw, IDS_128, PACED_WIDE, CROWDS(uuid_burst_ids), .order = in_order)
 #define SLOW_PEER_ROW(name, draw, in_order) \
@@ -618,16 +594,16 @@ static const bench_row rows[] = {
     FLAKE_TEXT_ROWS(base32),
     FLAKE_TEXT_ROWS(base58),
     FLAKE_TEXT_ROWS(base62),
-    TEXT_ROW("flake128/format_base62", begin_128, format128, check_format128, text_stride),
-    TEXT_ROW("flake128/parse_base62", begin_128, parse128, check_day_flakes128, 16),
+    TEXT_ROW("flake128/format_base62", begin_128, format128, day_texts, text_stride),
+    TEXT_ROW("flake128/parse_base62", begin_128, parse128, day_flakes128, 16),
     ID_TEXT_ROWS(uuid, 37),
     ID_TEXT_ROWS(ulid, 27),
-    TEXT_ROW("sno/encode", begin_day, encode_1, check_encode, 16),
-    TEXT_ROW("sno/encode_n", begin_day, encode_n, check_encode, 16),
-    TEXT_ROW("sno/decode", begin_sno_texts, decode_1, check_day_snos, 10),
-    TEXT_ROW("sno/decode_n", begin_sno_texts, decode_n, check_day_snos, 10),
-    TEXT_ROW("peer/snprintf_dec", begin_day, printf_dec, check_dec, text_stride),
-    TEXT_ROW("peer/strtoull_dec", begin_dec, strtoull_dec, check_day_flakes, 8),
+    TEXT_ROW("sno/encode", begin_sno_texts, encode_1, day_texts, 16),
+    TEXT_ROW("sno/encode_n", begin_sno_texts, encode_n, day_texts, 16),
+    TEXT_ROW("sno/decode", begin_sno_texts, decode_1, day_snos, 10),
+    TEXT_ROW("sno/decode_n", begin_sno_texts, decode_n, day_snos, 10),
+    TEXT_ROW("peer/snprintf_dec", begin_dec, printf_dec, day_texts, text_stride),
+    TEXT_ROW("peer/strtoull_dec", begin_dec, strtoull_dec, day_flakes, 8),
 
     SINGLE_ROW("peer/atomic_counter", "floor/fetch_add", begin_nothing, peer_counter, IDS_64),
     SINGLE_ROW("peer/mutex_snowflake", "floor/exact_fetch_add", begin_mutex_roomy, mutex_1, IDS_64, ROOMY),
@@ -647,9 +623,15 @@ static const bench_row rows[] = {
 #ifdef HAS_YITTER
     ROW("peer/yitter", "floor/exact_fetch_add", begin_yitter, yitter, IDS_64, PACED_WIDE, CROWDS(slow_burst_ids)),
 #endif
+#ifdef HAS_BOOST
     SLOW_PEER_ROW("boost_uuid_v4", peer_boost_uuid_v4, order_told),
+#endif
+#ifdef HAS_BOOST_V7
     SLOW_PEER_ROW("boost_uuid_v7", peer_boost_uuid_v7, order_told),
+#endif
+#ifdef HAS_UUID_V4
     ROW("peer/uuid_v4", "", begin_nothing, peer_uuid_v4, UUIDS, CROWDS(uuid_burst_ids)),
+#endif
 
     SATURATION_ROW("flake/next", begin_idgen, flake_next_1, 1, IDS_64, IDGEN),
     SATURATION_ROW("flake/shard_next", begin_idgen, shard_next_1, 1, IDS_64, IDGEN),
@@ -692,7 +674,7 @@ static bool trial_falls_across(unsigned thread, void *out, size_t n) {
 #define TRIAL_ROW(name, begin, draw, ...) ROW(name, "", begin, draw, IDS_64, ALONE(slow_burst_ids), __VA_ARGS__)
 
 static const bench_row trials[] = {
-    TRIAL_ROW("peer/trial_repeats", begin_nothing, trial_repeats, .order = any_order),
+    TRIAL_ROW("peer/trial_repeats", begin_nothing, trial_repeats, .crowds = true, .order = any_order),
     TRIAL_ROW("peer/trial_fails", begin_nothing, trial_fails, .order = any_order),
     TRIAL_ROW("peer/trial_dies", begin_nothing, trial_dies, .order = any_order),
     TRIAL_ROW("trial/repeats", begin_nothing, trial_repeats, .order = any_order),
@@ -725,20 +707,6 @@ const char *bench_compiler(void) {
 #endif
 }
 
-/* ---- the IDs of a timed run, and its duplicates ---- */
-
-/* low, low + 1 ... low + length - 1, all with the same high: a range takes the memory of one ID. */
-typedef struct unique_run {
-    uint64_t high, low, length;
-} unique_run;
-
-/* One thread's. All zero: empty. */
-typedef struct unique_ids {
-    unique_run *runs;
-    size_t n, room;
-    uint64_t ids;
-} unique_ids;
-
 static void *must(void *memory) {
     if (!memory) abort();
     return memory;
@@ -751,72 +719,22 @@ static void *with_room(void *of, size_t n, size_t *room, size_t size) {
     return must(realloc(of, *room * size));
 }
 
-static void unique_add(unique_ids *u, unique_key id) {
-    u->ids++;
-    if (u->n > 0) {
-        unique_run *last = &u->runs[u->n - 1];
-        if (last->high == id.high && last->low + last->length == id.low) {
-            last->length++;
-            return;
-        }
-    }
-    u->runs = (unique_run *)with_room(u->runs, u->n, &u->room, sizeof *u->runs);
-    const unique_run run = {id.high, id.low, 1};
-    u->runs[u->n++] = run;
-}
-
-static void unique_clear(unique_ids *u) { u->n = u->ids = 0; }
-
-static int by_id(const void *of, const void *other) {
-    const unique_run *a = (const unique_run *)of, *b = (const unique_run *)other;
-    return a->high != b->high ? (a->high > b->high) - (a->high < b->high) : (a->low > b->low) - (a->low < b->low);
-}
-
-static uint64_t unique_duplicates(const unique_ids *of_thread, unsigned threads) {
-    size_t n = 0;
-    for (unsigned i = 0; i < threads; i++) n += of_thread[i].n;
-    if (n == 0) return 0;
-    unique_run *const sorted = (unique_run *)must(malloc(n * sizeof *sorted)), *end = sorted;
-    for (unsigned i = 0; i < threads; i++) {
-        if (of_thread[i].n == 0) continue;
-        memcpy(end, of_thread[i].runs, of_thread[i].n * sizeof *end);
-        end += of_thread[i].n;
-    }
-    qsort(sorted, n, sizeof *sorted, by_id);
-    uint64_t duplicates = 0, seen_until = sorted[0].low;
-    for (const unique_run *r = sorted; r < end; r++) {
-        const uint64_t until = r->low + r->length;
-        if (r > sorted && r->high != r[-1].high) seen_until = r->low;
-        if (r->low < seen_until) duplicates += (until < seen_until ? until : seen_until) - r->low;
-        if (until > seen_until) seen_until = until;
-    }
-    free(sorted);
-    return duplicates;
-}
-
 /* ---- the crew: the threads of a run, which begin each burst together ---- */
-
-/* When a call began and ended, by a counter that all threads increment, and what it returned. */
-typedef struct numbered_call {
-    uint64_t began, ended;
-    unique_key least, greatest;
-    unique_key before; /* the greatest ID that had been returned when it began */
-} numbered_call;
 
 typedef struct worker {
     _Alignas(128) unsigned char *out;
-    size_t room, n; /* in IDs */
-    unique_ids kept;
+    size_t room;
+    id_run *runs; /* all IDs that were timed */
+    size_t n_runs, room_for_runs;
     unique_key newest;
-    uint64_t falls; /* IDs that are not greater than the one before */
-    numbered_call *calls;
-    size_t n_calls, room_for_calls;
+    uint64_t ids, falls; /* falls: IDs that are not greater than the one before */
     bool failed, is_warm, tried_order;
     /* saturation: */
     uint64_t drawn, by_lane[most], on_core[most];
     double cpu_s;
-    int64_t began_ns, ended_ns, worst_ns;
-    uint32_t *histogram;
+    int64_t began_ns, ended_ns;
+    uint32_t *took_ns; /* of single calls */
+    size_t n_timed;
 } worker;
 
 static worker workers[most];
@@ -825,8 +743,7 @@ static bool spins; /* a core for each thread */
 static _Atomic(unsigned) arrived, round_, finished;
 static pthread_barrier_t barrier;
 static int64_t last_unit;
-static uint64_t alone;            /* bursts in which the threads did not overlap */
-static _Atomic(uint64_t) numbers; /* of calls' begins and ends */
+static uint64_t alone; /* bursts in which the threads did not overlap */
 
 static void meet(void) {
     if (crew == 1) return;
@@ -939,11 +856,21 @@ static int by_size(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static double median_ratio(void) {
-    if (n_ratios == 0) return 0;
-    qsort(ratios, n_ratios, sizeof *ratios, by_size);
-    return (ratios[(n_ratios - 1) / 2] + ratios[n_ratios / 2]) / 2;
+static double median(double *of, size_t n) {
+    if (n == 0) return 0;
+    qsort(of, n, sizeof *of, by_size);
+    return (of[(n - 1) / 2] + of[n / 2]) / 2;
 }
+
+double bench_typical(double *bursts, size_t n, unsigned threads) {
+    double sum = 0;
+    if (threads <= bench_cores()) return median(bursts, n);
+    for (size_t i = 0; i < n; i++) sum += bursts[i];
+    return sum / (double)n;
+}
+
+static unique_key newest_of_crew;
+static uint64_t falls_across;
 
 void bench_begin(const bench_row *r, unsigned threads) {
     crew = threads;
@@ -952,17 +879,17 @@ void bench_begin(const bench_row *r, unsigned threads) {
     spins = threads <= bench_cores();
     last_unit = 0;
     alone = 0;
-    atomic_store(&numbers, 0);
+    newest_of_crew = nothing;
+    falls_across = 0;
     atomic_store(&arrived, 0);
     if (!spins && pthread_barrier_init(&barrier, NULL, threads) != 0) abort();
     const bool well = r->begin(threads);
     for (unsigned i = 0; i < threads; i++) {
         worker *w = &workers[i];
-        unique_clear(&w->kept);
         w->failed = !well;
         w->is_warm = false;
         w->newest = nothing;
-        w->falls = w->n_calls = 0;
+        w->ids = w->falls = w->n_runs = 0;
         w->tried_order = crew == 1 || r->order == any_order;
         if (r->saturates) continue;
         const size_t bytes = 2 * bench_burst_size(r, threads) * (r->id_size > 16 ? r->id_size : 16);
@@ -974,71 +901,43 @@ void bench_begin(const bench_row *r, unsigned threads) {
 static void keep(const bench_row *r, worker *w, size_t n) {
     for (size_t i = 0; r->key && i < n; i++) {
         const unique_key id = r->key(w->out, i);
-        unique_add(&w->kept, id);
+        id_run *const last = w->n_runs ? &w->runs[w->n_runs - 1] : NULL;
+        if (last && last->high == id.high && last->low + last->n == id.low) last->n++;
+        else {
+            w->runs = (id_run *)with_room(w->runs, w->n_runs, &w->room_for_runs, sizeof *w->runs);
+            w->runs[w->n_runs++] = (id_run){id.high, id.low, 1};
+        }
+        w->ids++;
         w->falls += !key_is_less(w->newest, id);
         w->newest = id;
     }
-    if (r->check) w->failed |= !r->check(w->out, n);
+    if (r->right) w->failed |= memcmp(w->out, r->right, n * r->id_size) != 0;
 }
 
-/* ---- order across threads ----
- *
- * Untimed calls. Each takes a number from a counter before it and another after it. If the number
- * after call A is less than the number before call B, all IDs of A must be less than those of B. */
-
-static numbered_call *next_call(worker *w) {
-    w->calls = (numbered_call *)with_room(w->calls, w->n_calls, &w->room_for_calls, sizeof *w->calls);
-    return &w->calls[w->n_calls++];
-}
-
+/* Untimed calls. One must return IDs that are greater than each ID that any call had returned before it began. */
 static void try_order(const bench_row *r, unsigned thread) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     worker *const w = &workers[thread];
     const size_t n = bench_burst_size(r, crew);
-    bool well = true;
     meet();
     for (size_t i = 0; i < n; i += r->at_once) {
-        numbered_call *const c = next_call(w);
-        c->began = atomic_fetch_add(&numbers, 1);
-        well &= r->draw(thread, w->out + i * r->id_size, r->at_once);
-        c->ended = atomic_fetch_add(&numbers, 1);
+        unique_key least = {UINT64_MAX, UINT64_MAX}, greatest = nothing;
+        (void)pthread_mutex_lock(&lock);
+        const unique_key before = newest_of_crew;
+        (void)pthread_mutex_unlock(&lock);
+        w->failed |= !r->draw(thread, w->out + i * r->id_size, r->at_once);
+        for (size_t k = i; k < i + r->at_once; k++) {
+            const unique_key id = r->key(w->out, k);
+            if (key_is_less(id, least)) least = id;
+            if (key_is_less(greatest, id)) greatest = id;
+        }
+        (void)pthread_mutex_lock(&lock);
+        falls_across += !key_is_less(before, least);
+        if (key_is_less(newest_of_crew, greatest)) newest_of_crew = greatest;
+        (void)pthread_mutex_unlock(&lock);
     }
     meet();
-    for (size_t i = 0; i < w->n_calls; i++) {
-        numbered_call *const c = &w->calls[i];
-        c->least = c->greatest = r->key(w->out, i * r->at_once);
-        for (size_t k = 1; k < r->at_once; k++) {
-            const unique_key id = r->key(w->out, i * r->at_once + k);
-            if (key_is_less(id, c->least)) c->least = id;
-            if (key_is_less(c->greatest, id)) c->greatest = id;
-        }
-    }
-    w->failed |= !well;
     keep(r, w, n);
-}
-
-/* How many calls returned an ID that is not greater than every ID returned before they began. */
-static uint64_t falls_of_crew(void) {
-    uint64_t falls = 0;
-    size_t n = 0;
-    for (unsigned i = 0; i < crew; i++) n += 2 * workers[i].n_calls;
-    numbered_call **const at = (numbered_call **)must(calloc(n + 1, sizeof(numbered_call *)));
-    for (unsigned i = 0; i < crew; i++)
-        for (size_t k = 0; k < workers[i].n_calls; k++) {
-            numbered_call *const c = &workers[i].calls[k];
-            at[c->began] = at[c->ended] = c;
-        }
-    unique_key newest = nothing;
-    for (size_t i = 0; i < n; i++) {
-        numbered_call *const c = at[i];
-        if (c->began == i) {
-            c->before = newest;
-            continue;
-        }
-        falls += !key_is_less(c->before, c->least);
-        if (key_is_less(newest, c->greatest)) newest = c->greatest;
-    }
-    free(at);
-    return falls;
 }
 
 /* On a machine with other work a thread may be descheduled while the others run alone. */
@@ -1117,98 +1016,14 @@ double bench_burst(const bench_row *r, unsigned thread) {
 }
 
 static uint64_t duplicates_of_crew(void) {
-    static unique_ids all[most];
-    for (unsigned i = 0; i < crew; i++) all[i] = workers[i].kept;
-    return unique_duplicates(all, crew);
-}
-
-/* ---- cases whose duplicates are known, for the check that each row relies on ---- */
-
-enum { most_known_ids = 600 };
-
-static const struct known_case {
-    const char *name;
-    uint32_t runs[4][3]; /* thread, first ID, how many from there on; 0: end of the list */
-    uint64_t duplicates; /* how many duplicates */
-} known[] = {
-    {"two threads, no id twice", {{0, 1000, 600}, {1, 1600, 600}, {0, 2200, 600}}, 0},
-    {"ids that fall", {{0, 900, 1}, {0, 800, 2}, {1, 700, 3}, {1, 600, 4}}, 0},
-    {"two threads and one id of both", {{0, 1000, 600}, {1, 1600, 600}, {1, 1300, 1}}, 1},
-    {"one thread and an id twice at once", {{0, 1000, 10}, {0, 1009, 1}}, 1},
-    {"one thread that begins anew", {{0, 1000, 600}, {0, 1000, 600}}, 600},
-    {"runs that overlap", {{0, 1000, 100}, {1, 1099, 100}}, 1},
-    {"runs that overlap by half", {{0, 1000, 100}, {1, 1050, 100}}, 50},
-    {"a run in another", {{0, 1000, 600}, {1, 1200, 20}, {1, 1300, 20}}, 40},
-    {"three of one id", {{0, 1000, 600}, {1, 1300, 1}, {2, 1300, 1}}, 2},
-    {"the first and the last", {{0, 1000, 600}, {1, 1599, 1}, {2, 1000, 1}}, 2},
-};
-
-/* The ID of a number, in the form of a row. If it has fields, each gets bits of the number. */
-static void known_id(const bench_row *r, uint32_t number, void *out, size_t at) {
-    flake128 id = {{0}};
-    id.bytes[0] = (uint8_t)(number >> 8);
-    id.bytes[15] = (uint8_t)number;
-    if (r->key == key_of_64) ((uint64_t *)out)[at] = number;
-    else if (r->key == key_of_80)
-        (void)sno_compose(number >> 4, number >> 3 & 1, (uint8_t)(number >> 2 & 1), (uint16_t)(number >> 1 & 1),
-                          (uint16_t)(number & 1), &((sno_id *)out)[at]);
-    else if (r->key == key_of_uuid) flake128_to_uuid(&id, (char *)out + uuid_text * at);
-    else if (r->key == key_of_ulid) flake128_to_ulid(&id, (char *)out + ulid_text * at);
-    else ((flake128 *)out)[at] = id;
-}
-
-static bool counts_as_known(const bench_row *r, const struct known_case *c) {
-    static uint64_t out[most_known_ids * largest_id / sizeof(uint64_t) + 1];
-    for (unsigned i = 0; i < crew; i++) unique_clear(&workers[i].kept);
-    for (unsigned run = 0; run < 4; run++) {
-        for (uint32_t i = 0; i < c->runs[run][2]; i++) known_id(r, c->runs[run][1] + i, out, i);
-        for (uint32_t i = 0; i < c->runs[run][2]; i++) unique_add(&workers[c->runs[run][0]].kept, r->key(out, i));
-    }
-    return duplicates_of_crew() == c->duplicates;
-}
-
-/* Calls of known numbers, each in its own thread or after another, and which returned too low an ID. */
-static const struct known_order {
-    const char *name;
-    uint32_t calls[4][5]; /* thread, began, ended, least, greatest; ended 0: end of the list */
-    uint64_t falls;
-} known_orders[] = {
-    {"one after the other", {{0, 0, 1, 5, 5}, {1, 2, 3, 6, 6}}, 0},
-    {"one falls behind the other", {{0, 0, 1, 6, 6}, {1, 2, 3, 5, 5}}, 1},
-    {"the same id again", {{0, 0, 1, 6, 6}, {1, 2, 3, 6, 6}}, 1},
-    {"at once, in either order", {{0, 0, 2, 6, 6}, {1, 1, 3, 5, 5}}, 0},
-    {"one while another lasts", {{0, 0, 3, 6, 6}, {1, 1, 2, 5, 5}}, 0},
-    {"the greatest of a batch counts, and the least", {{0, 0, 1, 1, 9}, {1, 2, 3, 8, 20}}, 1},
-    {"the greatest of all counts", {{0, 0, 1, 9, 9}, {1, 2, 3, 10, 10}, {2, 4, 5, 7, 7}, {0, 6, 7, 8, 8}}, 2},
-};
-
-static bool falls_as_known(const struct known_order *o) {
-    for (unsigned i = 0; i < crew; i++) workers[i].n_calls = 0;
-    for (unsigned i = 0; i < 4 && o->calls[i][2]; i++) {
-        const uint32_t *const c = o->calls[i];
-        *next_call(&workers[c[0]]) = (numbered_call){c[1], c[2], {0, c[3]}, {0, c[4]}, nothing};
-    }
-    return falls_of_crew() == o->falls;
-}
-
-const char *bench_try_check(void) {
-    unique_key (*const keys[])(const void *, size_t) = {key_of_64, key_of_80, key_of_128, key_of_uuid, key_of_ulid};
-    enum { n_keys = sizeof keys / sizeof *keys };
-    bool tried[n_keys] = {false};
-    crew = 3;
-    for (size_t i = 0; i < bench_rows(); i++) {
-        const bench_row *r = bench_row_at(i);
-        size_t k = 0;
-        while (r->key && k < n_keys && keys[k] != r->key) k++;
-        if (k == n_keys) return "there is an id that the check was not tried with";
-        if (!r->key || tried[k]) continue;
-        tried[k] = true;
-        for (size_t c = 0; c < sizeof known / sizeof *known; c++)
-            if (!counts_as_known(r, &known[c])) return known[c].name;
-    }
-    for (size_t c = 0; c < sizeof known_orders / sizeof *known_orders; c++)
-        if (!falls_as_known(&known_orders[c])) return known_orders[c].name;
-    return NULL;
+    size_t n = 0;
+    for (unsigned i = 0; i < crew; i++) n += workers[i].n_runs;
+    id_run *const all = (id_run *)must(malloc((n + 1) * sizeof *all)), *end = all;
+    for (unsigned i = 0; i < crew; end += workers[i++].n_runs)
+        if (workers[i].n_runs) memcpy(end, workers[i].runs, workers[i].n_runs * sizeof *end);
+    const uint64_t duplicates = id_run_duplicates(all, n);
+    free(all);
+    return duplicates;
 }
 
 /* ---- saturation ---- */
@@ -1228,32 +1043,12 @@ static size_t lane_of(const bench_row *r, const void *of, size_t at, size_t n_la
 
 static bool draws_from_lanes(const bench_row *r) { return r->draw == lanes_next_1 || r->draw == sno_lanes_next_1; }
 
-/* Latencies in steps of 1/32 of their size. */
-enum { steps = 32, step_bits = 5, histogram_size = 60 * steps };
-
-static unsigned bucket_of(int64_t ns) {
-    unsigned shift = 0;
-    uint64_t v = ns > 0 ? (uint64_t)ns : 0;
-    while (v >= 2 * steps) {
-        v >>= 1;
-        shift++;
-    }
-    return shift * steps + (unsigned)v;
-}
-
-static double ns_of_bucket(unsigned bucket) {
-    if (bucket < 2 * steps) return bucket;
-    const unsigned shift = bucket / steps - 1;
-    return ((double)(bucket - shift * steps) + 0.5) * (double)((uint64_t)1 << shift);
-}
-
 void bench_saturate(const bench_row *r, unsigned thread, double seconds) {
     worker *const w = &workers[thread];
     const int64_t length_ns = (int64_t)(seconds * 1e9);
     const size_t room = (size_t)(r->cap * seconds * 1.25) + 2 * 4096;
     grow(w, room * r->id_size);
-    if (!w->histogram) w->histogram = (uint32_t *)must(malloc(histogram_size * sizeof *w->histogram));
-    memset(w->histogram, 0, histogram_size * sizeof *w->histogram);
+    w->took_ns = (uint32_t *)must(realloc(w->took_ns, (room / r->at_once + 1) * sizeof *w->took_ns));
     memset(w->by_lane, 0, sizeof w->by_lane);
     memset(w->on_core, 0, sizeof w->on_core);
     bool well = true;
@@ -1281,32 +1076,26 @@ void bench_saturate(const bench_row *r, unsigned thread, double seconds) {
     keep(r, w, n);
 
     meet();
-    n = 0;
-    w->worst_ns = 0;
+    n = w->n_timed = 0;
     const int64_t began_ns = ns_of(CLOCK_MONOTONIC);
     for (int64_t before_ns = began_ns; before_ns - began_ns < length_ns && n + r->at_once <= room; n += r->at_once) {
         well &= r->draw(thread, w->out + n * r->id_size, r->at_once);
         const int64_t now_ns = ns_of(CLOCK_MONOTONIC), took_ns = now_ns - before_ns;
-        w->histogram[bucket_of(took_ns)]++;
-        if (took_ns > w->worst_ns) w->worst_ns = took_ns;
+        w->took_ns[w->n_timed++] = took_ns < UINT32_MAX ? (uint32_t)took_ns : UINT32_MAX;
         before_ns = now_ns;
     }
     keep(r, w, n);
     w->failed |= !well;
 }
 
-static double percentile_ns(const uint64_t *histogram, uint64_t calls, double part) {
-    uint64_t below = 0;
-    for (unsigned i = 0; i < histogram_size; i++) {
-        below += histogram[i];
-        if ((double)below >= part * (double)calls) return ns_of_bucket(i);
-    }
-    return 0;
-}
-
 static int falling(const void *a, const void *b) {
     const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
     return (x < y) - (x > y);
+}
+
+static int rising_32(const void *a, const void *b) {
+    const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
 }
 
 /* The largest of n counts, as a multiple of the smallest. */
@@ -1321,11 +1110,11 @@ static double most_to_least(const uint64_t *counts, size_t n) {
 
 static void saturated(bench_result *s) {
     uint64_t by_thread[most], by_lane[most] = {0}, on_core[most] = {0};
-    static uint64_t histogram[histogram_size];
-    uint64_t drawn = 0, drawn_by_lane = 0, calls = 0;
+    uint32_t *took_ns = NULL;
+    uint64_t drawn = 0, drawn_by_lane = 0;
+    size_t calls = 0;
     double cpu_s = 0;
     int64_t began_ns = INT64_MAX, ended_ns = 0;
-    memset(histogram, 0, sizeof histogram);
     for (unsigned t = 0; t < crew; t++) {
         const worker *w = &workers[t];
         drawn += w->drawn;
@@ -1338,11 +1127,9 @@ static void saturated(bench_result *s) {
         cpu_s += w->cpu_s;
         if (w->began_ns < began_ns) began_ns = w->began_ns;
         if (w->ended_ns > ended_ns) ended_ns = w->ended_ns;
-        if ((double)w->worst_ns > s->worst_ns) s->worst_ns = (double)w->worst_ns;
-        for (unsigned i = 0; i < histogram_size; i++) {
-            histogram[i] += w->histogram[i];
-            calls += w->histogram[i];
-        }
+        took_ns = (uint32_t *)must(realloc(took_ns, (calls + w->n_timed) * sizeof *took_ns));
+        memcpy(took_ns + calls, w->took_ns, w->n_timed * sizeof *took_ns);
+        calls += w->n_timed;
     }
     s->ids_per_second = (double)drawn / ((double)(ended_ns - began_ns) / 1e9);
     s->cpu_s_per_million = cpu_s / ((double)drawn / 1e6);
@@ -1350,9 +1137,12 @@ static void saturated(bench_result *s) {
     if (drawn_by_lane) s->of_lanes = most_to_least(by_lane, lanes());
     qsort(on_core, most, sizeof *on_core, falling); /* ours need not be the first ones */
     if (!spins) s->on_cores = most_to_least(on_core, lanes());
-    s->p50_ns = percentile_ns(histogram, calls, 0.5);
-    s->p99_ns = percentile_ns(histogram, calls, 0.99);
-    s->p999_ns = percentile_ns(histogram, calls, 0.999);
+    qsort(took_ns, calls, sizeof *took_ns, rising_32);
+    s->p50_ns = took_ns[calls / 2];
+    s->p99_ns = took_ns[(size_t)(0.99 * (double)calls)];
+    s->p999_ns = took_ns[(size_t)(0.999 * (double)calls)];
+    s->worst_ns = took_ns[calls - 1];
+    free(took_ns);
 }
 
 bench_result bench_end(const bench_row *r) {
@@ -1362,14 +1152,14 @@ bench_result bench_end(const bench_row *r) {
     memset(&of, 0, sizeof of);
     for (unsigned i = 0; i < crew; i++) {
         failed |= workers[i].failed;
-        of.ids += workers[i].kept.ids;
+        of.ids += workers[i].ids;
         of.falls += workers[i].falls;
     }
     if (!spins) (void)pthread_barrier_destroy(&barrier);
     of.duplicates = duplicates_of_crew();
-    of.falls_across = falls_of_crew();
+    of.falls_across = falls_across;
     of.alone = alone;
-    of.ratio = median_ratio();
+    of.ratio = median(ratios, n_ratios);
     if (r->saturates) saturated(&of);
     const int n = snprintf(why, sizeof why, "%s, %u threads: ", r->name, crew);
     char *const at = why + n;

@@ -32,7 +32,7 @@ typedef struct bench_row {
     /* Makes n IDs, or takes the first n of what `begin` has prepared; false: something failed. */
     bool (*draw)(unsigned thread, void *out, size_t n);
     unique_key (*key)(const void *ids, size_t at); /* NULL: no IDs */
-    bool (*check)(const void *out, size_t n);      /* NULL, or is the output right? */
+    const void *right;                             /* NULL, or the right output */
     size_t id_size, burst;
     double cap;      /* IDs a second that the layout has; 0: no such bound */
     int clock;       /* of the generator, which a paced row waits for */
@@ -53,15 +53,14 @@ size_t bench_burst_size(const bench_row *, unsigned threads);
 /* How many bursts take about that long. */
 size_t bench_bursts(const bench_row *, unsigned threads, double seconds);
 
-/* Before any row: do the checks that each row relies on count the duplicates of known cases, and the
- * IDs that fall? NULL, or which case they got wrong. */
-const char *bench_try_check(void);
-
 /* One thread, before all others begin. */
 void bench_begin(const bench_row *, unsigned threads);
 /* Each of the threads, equally often. Returns the burst's time in this thread, in seconds: wall
  * time while each thread has a core, else processor time. */
 double bench_burst(const bench_row *, unsigned thread);
+/* A burst that other work interrupts says nothing about the row, so the median counts. Where threads outnumber cores,
+ * some bursts overlap and most don't: there the mean counts. */
+double bench_typical(double *bursts, size_t n, unsigned threads);
 /* Each of the threads once. Draws for `seconds` as fast as it can, and again with each call timed. */
 void bench_saturate(const bench_row *, unsigned thread, double seconds);
 
@@ -99,15 +98,12 @@ new_unit_draw floor_leaping_cas, floor_leaping_store, floor_given_leaping_cas, f
     new_unit_flake_lanes_next, new_unit_sno_next, new_unit_sno_try_at, new_unit_sno_shard_next,
     new_unit_sno_shard_try_at, new_unit_sno_lanes_next;
 
-/* Peers in C++: bursts of them, and whether they are built in. */
+/* Peers in C++, each if it is built in. */
 bool peer_counter(unsigned thread, void *out, size_t n);
 bool peer_boost_uuid_v4(unsigned thread, void *out, size_t n);
 bool peer_boost_uuid_v7(unsigned thread, void *out, size_t n);
 bool peer_uuid_v4(unsigned thread, void *out, size_t n);
-bool peer_has_uuid_v4(void);
-bool peer_has_boost(void);
-bool peer_has_boost_v7(void);
-const char *peer_boost_version(void);
+const char *peer_boost_version(void); /* "": it is not */
 
 #ifdef __cplusplus
 }

@@ -37,25 +37,20 @@ static int64_t board_now_ns = 1800000000000000000;
 #error "a macro that was for <windows.h> is left behind, or one of its own that is in the way"
 #endif
 
-#if defined(_WIN32) || defined(__wasi__)
-#define FILES_OF(system, files) 0
-#else
-#define FILES_OF(system, files) (!(system) && !(files))
-#endif
 #if defined(FLAKE_NO_OS)
 enum { has_system = 0 };
 #else
 enum { has_system = 1 };
 #endif
-#if defined(FLAKE_NO_FILES)
-enum { has_files = FILES_OF(!has_system, 1) };
+#if defined(FLAKE_NO_OS) || defined(FLAKE_NO_FILES) || defined(_WIN32) || defined(__wasi__)
+enum { has_files = 0 };
 #else
-enum { has_files = FILES_OF(!has_system, 0) };
+enum { has_files = 1 };
 #endif
-#if defined(FLAKE_NO_NET)
+#if defined(FLAKE_NO_OS) || defined(FLAKE_NO_NET) || defined(_WIN32) || defined(__wasi__)
 enum { has_net = 0 };
 #else
-enum { has_net = FILES_OF(!has_system, 0) };
+enum { has_net = 1 };
 #endif
 
 /* The reason names the macro that leaves it out, or what else is missing. */

@@ -82,14 +82,6 @@ static void draw(unsigned who) {
     }
 }
 
-static void draw_in_child(void) {
-    for (int i = 0; i < COPIES; i++) {
-        our->refused += draw_of(i) == FLAKE_FORKED;
-        MAKE(reinit, i, 512 + i);
-    }
-    draw(1);
-}
-
 /* The copies' partitions begin 256 apart, by their random sources: clock and process, which also
  * count, are the same for all. A child's follow its parent's. */
 TEST(copies_and_their_children_give_no_id_twice) {
@@ -98,7 +90,13 @@ TEST(copies_and_their_children_give_no_id_twice) {
         MAKE(init, i, i);
     }
     draw(0);
-    in_child(draw_in_child);
+    IN_CHILD {
+        for (int i = 0; i < COPIES; i++) {
+            our->refused += draw_of(i) == FLAKE_FORKED;
+            MAKE(reinit, i, 512 + i);
+        }
+        draw(1);
+    }
     CHECK_EQ(our->refused, COPIES); /* fork reaches each copy */
     for (int i = 0; i < COPIES; i++) {
         CHECK_EQ((our->partitions[0][i] ^ our->partitions[0][0]) >> 8, i);
@@ -154,7 +152,6 @@ TEST(a_module_that_is_closed_leaves_the_map_of_its_partitions) {
 static const int64_t begin_ns = 1700000000000000000, soon_ns = 2200000000, later_ns = 3600000000000;
 static char folder[512];
 static int64_t told_ns;
-static uint64_t first, second;
 
 static int64_t told(void *unused) {
     (void)unused;
@@ -181,34 +178,30 @@ static uint64_t claim(int i, int64_t passed_ns) {
 
 static void release(int i) { CHECK_EQ(copies[i]->close(&gens[i], NULL), FLAKE_OK); }
 
-static void claim_in_another_process(void) {
-    const uint64_t third = claim(6, soon_ns), fourth = claim(7, later_ns);
-    CHECK(third != first && third != second);
-    CHECK(fourth != first && fourth != second && fourth != third);
+static void others_are_free_in_another_process(uint64_t first, uint64_t second) {
+    IN_CHILD {
+        const uint64_t third = claim(6, soon_ns), fourth = claim(7, later_ns);
+        CHECK(third != first && third != second);
+        CHECK(fourth != first && fourth != second && fourth != third);
+    }
 }
-
-static void claim_when_one_is_free(void) { CHECK_EQ(claim(6, 2 * later_ns), first); }
 
 TEST(numbers_of_two_modules_are_two_numbers) {
     make_folder();
-    first = claim(4, 0);
-    second = claim(5, 0);
+    const uint64_t first = claim(4, 0), second = claim(5, 0);
     CHECK(first != second);
-    in_child(claim_in_another_process);
+    others_are_free_in_another_process(first, second);
     release(5); /* its own, and not the other's */
-    second = first;
-    in_child(claim_in_another_process);
+    others_are_free_in_another_process(first, first);
     release(4);
-    in_child(claim_when_one_is_free);
+    IN_CHILD CHECK_EQ(claim(6, 2 * later_ns), first);
 }
-
-static void claim_it_in_another_process(void) { CHECK_EQ(claim_of(6, 7, 7, later_ns), FLAKE_IN_USE); }
 
 TEST(a_number_is_one_modules) {
     make_folder();
     CHECK_EQ(claim_of(4, 7, 7, 0), FLAKE_OK);
     CHECK_EQ(claim_of(5, 7, 7, 0), FLAKE_IN_USE);
-    in_child(claim_it_in_another_process); /* the failed attempt did not affect the first module */
+    IN_CHILD CHECK_EQ(claim_of(6, 7, 7, later_ns), FLAKE_IN_USE); /* the failed attempt did not affect the first module */
     CHECK_EQ(draw_of(4), FLAKE_OK);
     release(4);
     CHECK_EQ(claim_of(5, 7, 7, later_ns), FLAKE_OK);

@@ -1,11 +1,26 @@
 /* SPDX-License-Identifier: MIT
  *
- * A unit with the headers, compiled twice into one program as mixed_one and mixed_two, each time with
- * another version or another compiler.
+ * A unit with the headers, compiled twice into one program as mixed_one and mixed_two, each time with another version,
+ * compiler or language. In C++20 a std::atomic has a constructor: run with a unit's initialisers, it would reset objects
+ * that are already in use. Nor is anything copied whose address must not change.
  */
 #include "flake.h"
 #include "sno.h"
 #include "mixed.h"
+
+#ifdef __cplusplus
+#include <type_traits>
+#define STAYS(type)                                                       \
+    static_assert(std::is_trivially_default_constructible<type>::value && \
+                      !std::is_copy_constructible<type>::value &&         \
+                      !std::is_copy_assignable<type>::value,              \
+                  #type)
+STAYS(flake_gen);
+STAYS(flake_ring_slot);
+STAYS(flake_ring);
+STAYS(flake_prefetch);
+STAYS(sno_gen);
+#endif
 
 static flake_gen gen;
 

@@ -7,7 +7,8 @@
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 passed=0 failed=0
-flags="-std=c11 ${WARN:-} -g -pthread -Itests/modules -Itests/support"
+of_all="${WARN:-} -g -pthread -Itests/modules -Itests/support"
+flags="-std=c11 $of_all"
 cc=${CC:-cc} cxx=${CXX:-c++}
 
 count() { # NAME: adds up what a program said
@@ -81,15 +82,17 @@ for header in flake.h sno.h; do
         "$dir/careless/$header" > "$dir/other/$header"
 done
 
-unit() { # NAME HEADERS COMPILER...
-    unit=$1 headers=$2
-    shift 2
-    "$@" $flags -I"$headers" -DMIXED_NAME="$unit" -c tests/modules/mixed.c -o "$dir/$unit.o"
+unit() { # NAME HEADERS STD COMPILER...
+    unit=$1 headers=$2 std=$3
+    shift 3
+    "$@" $of_all -std="$std" -I"$headers" -DMIXED_NAME="$unit" -c tests/modules/mixed.c -o "$dir/$unit.o"
 }
-mixed() { # NAME COMPILER SANITIZER HEADERS APART: this version's unit first, and last
-    must "$1" unit mixed_one . $cc $3 && must "$1" unit mixed_two "$4" $2 $3 || return
+# NAME COMPILER SANITIZER HEADERS APART [STD LINKER]: this version's unit first, and last
+mixed() {
+    must "$1" unit mixed_one . c11 $cc $3 && must "$1" unit mixed_two "$4" "${6:-c11}" $2 $3 &&
+        must "$1" $cc $3 $flags -c tests/modules/mixed_main.c -o "$dir/main.o" || return
     for order in "$dir/mixed_one.o $dir/mixed_two.o" "$dir/mixed_two.o $dir/mixed_one.o"; do
-        must "$1" $cc $3 $flags tests/modules/mixed_main.c $order -o "$dir/mixed" || return
+        must "$1" ${7:-$cc} $3 -pthread "$dir/main.o" $order -o "$dir/mixed" || return
         "$dir/mixed" "$5" > "$dir/out" 2>&1
         count "$1"
     done
@@ -103,18 +106,11 @@ mixed "two compilers" "${other:-$cc}" "" . 0
 mixed "functions of its own and shared ones" "$cc -DFLAKE_SHARED -DFLAKE_IMPLEMENTATION" "" . 0
 mixed "two versions of two compilers" "${other:-$cc}" "" "$dir/other" 4
 
-# Shared objects exist before any initialiser has run, also in C++20.
-early() { # STD
-    $cxx -std="$1" ${WARN:-} -I. -Itests/support -c tests/modules/early_other.cc -o "$dir/early_other.o" &&
-        $cc $flags -I. -Itests/support -c tests/modules/early.c -o "$dir/early.o" &&
-        $cxx -pthread "$dir/early.o" "$dir/early_other.o" -o "$dir/early"
-}
 for std in c++11 c++20; do
-    if ! $cxx -std=$std -x c++ -c "$dir/probe.c" -o "$dir/probe.o" 2> /dev/null; then
-        echo "SKIPPED initialisers of $std: no compiler for it"
-    elif must "initialisers of $std" early $std; then
-        "$dir/early" > "$dir/out" 2>&1
-        count "initialisers of $std"
+    if $cxx -std=$std -x c++ -c "$dir/probe.c" -o "$dir/probe.o" 2> /dev/null; then
+        mixed "a unit in $std" "$cxx -x c++" "" . 0 $std "$cxx"
+    else
+        echo "SKIPPED a unit in $std: no compiler for it"
     fi
 done
 
@@ -140,7 +136,7 @@ elif must "eight files" eight_files; then
 fi
 
 # The test must detect a layout that changes without its number.
-unit mixed_one . $cc && unit mixed_two "$dir/careless" $cc &&
+unit mixed_one . c11 $cc && unit mixed_two "$dir/careless" c11 $cc &&
     $cc $flags tests/modules/mixed_main.c "$dir/mixed_one.o" "$dir/mixed_two.o" -o "$dir/mixed" 2> "$dir/log"
 if { "$dir/mixed" 5; } 2> /dev/null | grep -q "FAIL objects_are_apart"; then
     echo "ok a layout without a number of its own is seen"

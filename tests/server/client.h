@@ -9,16 +9,16 @@
 #include "support.h"
 #include "flake.h"
 #include "sno.h"
+#include "children.h"
+#include "real_time.h"
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <signal.h>
 #include <strings.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 
 static const char *server_path, *server_mode;
 
@@ -36,28 +36,23 @@ typedef struct server {
     int output;    /* what it prints, errors too */
 } server;
 
-enum { few_descriptors = 32, client_patience_s = 10 };
+enum { client_patience_s = 10 };
 
-static inline server launch(const char *option, const char *another, bool has_few_descriptors) {
+/* With those of the options that are not NULL. */
+static inline server launch(const char *option, const char *another) {
     char mode[32];
     int ends[2];
-    server s = {0, 0, -1};
     (void)snprintf(mode, sizeof mode, "--mode=%s", server_mode);
     if (pipe2(ends, O_CLOEXEC) != 0) abort();
-    (void)fflush(stdout);
-    s.pid = fork();
-    if (s.pid < 0) abort();
+    const server s = {fork_child(), 0, ends[0]};
     if (s.pid == 0) {
-        const struct rlimit few = {few_descriptors, few_descriptors};
         (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
         (void)dup2(ends[1], 1);
         (void)dup2(ends[1], 2);
-        if (has_few_descriptors) (void)setrlimit(RLIMIT_NOFILE, &few);
         execl(server_path, server_path, mode, "--threads=2", option, another, (char *)NULL);
         _exit(127);
     }
     (void)close(ends[1]);
-    s.output = ends[0];
     return s;
 }
 
@@ -69,21 +64,17 @@ static inline void hear_port(server *s, char *line, size_t room) {
     (void)close(s->output);
 }
 
-static inline server start_with(const char *option, const char *another, bool has_few_descriptors) {
+static inline server start(const char *option, const char *another) {
     char line[256];
-    server s = launch(option, another, has_few_descriptors);
+    server s = launch(option, another);
     hear_port(&s, line, sizeof line);
     CHECK(s.port != 0);
     return s;
 }
 
-static inline server start(const char *option, const char *another) { return start_with(option, another, false); }
-
 static inline void stop(server s) {
-    int status = -1;
     CHECK_EQ(kill(s.pid, SIGTERM), 0);
-    CHECK_EQ(waitpid(s.pid, &status, 0), s.pid);
-    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    CHECK_EQ(end_of(s.pid), 0);
 }
 
 /* ---- a client ---- */
@@ -216,6 +207,13 @@ static inline response *hear(client *c, bool head_only) {
         CHECK_EQ(hear(c, false)->status, 200); \
     } while (0)
 
+/* How many of so many requests it answers. */
+static inline int answers(client *c, int requests) {
+    int n = 0;
+    while (n < requests && hear(c, false)->status == 200) n++;
+    return n;
+}
+
 /* The server has closed in order, without a reset, and sent nothing more. */
 static inline bool hears_the_end(client *c) {
     return c->held == 0 && recv(c->socket, c->buffer, sizeof c->buffer, 0) == 0;
@@ -227,11 +225,7 @@ static inline uint64_t id_of(const response *r) {
     return id;
 }
 
-static inline int64_t now_ms(void) {
-    struct timespec t;
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000 + (int64_t)t.tv_nsec / 1000000;
-}
+static inline int64_t now_ms(void) { return clock_ns(CLOCK_MONOTONIC) / 1000000; }
 
 /* ---- the program: SERVER MODE [NAME...] ---- */
 

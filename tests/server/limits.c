@@ -9,8 +9,7 @@
 /* ---- a port ---- */
 
 static int exit_code(server s) {
-    int status = -1;
-    CHECK_EQ(waitpid(s.pid, &status, 0), s.pid);
+    const int status = end_of(s.pid);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
@@ -30,7 +29,7 @@ TEST(a_port_has_one_server) {
         (void)snprintf(port, sizeof port, "--port=%d", owner.port);
         (void)snprintf(expected, sizeof expected, "port %d: Address already in use\n", owner.port);
         if (round > 0) stop(owner);
-        for (int i = 0; i < rivals; i++) s[i] = launch("--node=5", port, false);
+        for (int i = 0; i < rivals; i++) s[i] = launch("--node=5", port);
         for (int i = 0; i < rivals; i++) {
             hear_port(&s[i], said, sizeof said);
             owners += s[i].port != 0;
@@ -64,18 +63,18 @@ TEST(a_server_can_start_again_at_once) {
 
 static int64_t processor_ms(server s) {
     clockid_t clock;
-    struct timespec t = {0, 0};
     CHECK_EQ(clock_getcpuclockid(s.pid, &clock), 0);
-    CHECK_EQ(clock_gettime(clock, &t), 0);
-    return (int64_t)t.tv_sec * 1000 + (int64_t)t.tv_nsec / 1000000;
+    return clock_ns(clock) / 1000000;
 }
 
 static void runs_out_of_descriptors(const char *threads) {
-    enum { clients = 3 * few_descriptors, window_ms = 500 };
-    server s = start_with(threads, "--node=5", true);
+    enum { few_descriptors = 32, clients = 3 * few_descriptors, window_ms = 500 };
+    const struct rlimit few = {few_descriptors, few_descriptors};
+    server s = start(threads, "--node=5");
     client *c[clients];
     bool answered[clients] = {false}, all_heard = true;
     int taken = 0;
+    CHECK_EQ(prlimit(s.pid, RLIMIT_NOFILE, &few, NULL), 0);
     for (int i = 0; i < clients; i++) {
         c[i] = connect_to(s);
         ask(c[i], "/");
@@ -214,9 +213,7 @@ TEST(who_waits_for_ids_is_not_idle) {
         in_time[i] = now_ms() - connect_ms < 200;
     }
     for (int i = 0; i < clients; i++) {
-        int answers = 0;
-        while (answers < requests && hear(c[i], false)->status == 200) answers++;
-        CHECK(answers == requests || !in_time[i]);
+        CHECK(answers(c[i], requests) == requests || !in_time[i]);
         leave(c[i]);
     }
     CHECK(now_ms() - begin_ms > 400);
@@ -268,7 +265,7 @@ TEST(all_who_wait_are_served_alike) {
     enum { connections = 400 };
     static struct pollfd sockets[connections];
     client *c[connections];
-    unsigned answers[connections] = {0}, least = UINT32_MAX, most = 0;
+    unsigned had[connections] = {0}, least = UINT32_MAX, most = 0;
     for (int i = 0; i < connections; i++) {
         c[i] = connect_to(scarce);
         sockets[i].fd = c[i]->socket;
@@ -281,13 +278,13 @@ TEST(all_who_wait_are_served_alike) {
         for (int i = 0; i < connections; i++)
             if (sockets[i].revents) {
                 CHECK_EQ(hear(c[i], false)->status, 200);
-                answers[i]++;
+                had[i]++;
                 ask(c[i], "/");
             }
     }
     for (int i = 0; i < connections; i++) {
-        if (answers[i] < least) least = answers[i];
-        if (answers[i] > most) most = answers[i];
+        if (had[i] < least) least = had[i];
+        if (had[i] > most) most = had[i];
         leave(c[i]);
     }
     if (4 * least < most) printf("  one has %u answers, another %u\n", least, most);
@@ -335,9 +332,7 @@ TEST(what_was_received_is_answered_before_it_ends) {
         for (int k = 0; k < requests; k++) ask(c[i], k == 1 ? "/ids?count=2" : "/");
     tell_to_end(s);
     for (int i = 0; i < clients; i++) {
-        int answers = 0;
-        while (answers < requests && hear(c[i], false)->status == 200) answers++;
-        complete += answers == requests && hears_the_end(c[i]);
+        complete += answers(c[i], requests) == requests && hears_the_end(c[i]);
         leave(c[i]);
     }
     CHECK_EQ(complete, clients);
@@ -451,7 +446,7 @@ TEST(a_wrong_option_is_named_with_its_range) {
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char said[256];
-        server s = launch(cases[i].option, cases[i].another, false);
+        server s = launch(cases[i].option, cases[i].another);
         hear_port(&s, said, sizeof said);
         said[strcspn(said, "\n") + 1] = 0;
         CHECK_STR(said, cases[i].why);

@@ -9,7 +9,7 @@ server: $(BUILD)/server ## an HTTP server that stamps each request with an ID
 $(BUILD)/server: examples/server/server.c examples/server/generators.h examples/server/head.h $(HEADERS) $(BUILD)/flags
 	$(CC) $(FLAGS) -I. $< -o $@ $(LDLIBS)
 
-$(BUILD)/server_%: tests/server/%.c tests/server/client.h tests/support/support.h tests/support/check.h $(HEADERS) $(BUILD)/flags
+$(BUILD)/server_%: tests/server/%.c tests/server/client.h $(wildcard tests/support/*.h) $(HEADERS) $(BUILD)/flags
 	$(CC) $(FLAGS) -I. -Itests/support $< -o $@ $(LDLIBS)
 
 test-server: $(BUILD)/server $(BUILD)/server_requests $(BUILD)/server_limits ## the server under wrk: no duplicate ID, none lost (DURATION=10)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * KILLS processes are killed, at a system call that writes or from outside at any moment, on a disk that
- * fails, while the clock steps back and forth; some runs end cleanly, and some kills are power cuts. A
- * power cut loses or tears each record that is not on disk. After a failed sync a record may be in the
- * kernel's cache and not on disk, and later syncs do not write it: only another write of the record and
- * a sync do. Processes share a directory:
+ * KILLS processes are killed, at a system call that writes or from outside at any moment, on a disk that fails, while
+ * the clock steps back and forth; some runs end cleanly, and some kills are power cuts. A power cut loses or tears each
+ * record that is not on disk. After a failed sync a record may be in the kernel's cache and not on disk, and later syncs
+ * do not write it: only another write of the record and a sync do. Processes share a directory:
  *
  *     every_kind  generators of all kinds in one process, each with a number
  *     syncs     one generator, whose syncs often fail
@@ -29,60 +28,64 @@
 #include "process_scene.h"
 #include "flake.h"
 #include "sno.h"
+#include "id_log.h"
 #include "ways_to_draw.h"
 #include <pthread.h>
 #include <sys/file.h>
-#if defined(__linux__)
 #include <sys/prctl.h>
-#endif
 
 enum {
     seats = 3,
-    log_room = 12000000,
     journal_room = 64,
     most_lives = 4096, /* of generators in shared memory */
-    most_batch = 4096,
     last_slot = 16 /* files are 0.slot to 16.slot */
 };
 
 /* ---- events ---- */
 
-#define EACH_EVENT(X)                                                 \
-    X(KILLS, "processes killed")                                      \
-    X(CLEAN_ENDS, "clean ends")                                       \
-    X(CUTS, "power cuts")                                             \
-    X(WRITES, "writes")                                               \
-    X(FAULTS, "failed writes and syncs")                              \
-    X(HELD, "inits refused: number in use")                           \
-    X(BACKWARDS, "inits refused: clock went backwards")               \
-    X(FAILED_INITS, "inits refused: disk failed")                     \
-    X(OLD_COPIES, "inits refused: max_downtime_ms")                   \
-    X(RESTORED, "earlier copies put back and continued")              \
-    X(LOST_FILES, "deleted or damaged files noticed by their holder") \
-    X(EXTENDS, "extends")                                             \
-    X(NOT_EXTENDED, "draws refused: not extended")                    \
-    X(FAILED_DRAWS, "draws refused: disk failed")                     \
-    X(LATE_DRAWS, "draws refused beside a close")                     \
-    X(FORKED, "draws refused after fork")                             \
-    X(CHILDREN_CLOSED, "children that only closed")                   \
-    X(OTHER_NUMBERS, "children with a number of the range")           \
-    X(SAME_NUMBERS, "children with their ended parent's number")      \
-    X(HELD_NUMBERS, "children refused their living parent's number")
-#define EACH_SHARED_EVENT(X)                                       \
-    X(LIVES, "generators made in shared memory")                   \
-    X(TAKE_OVERS, "take-overs")                                    \
-    X(TAKEN_HELD, "take-overs refused: holder or its child lives") \
-    X(TAKEN_CLOSED, "take-overs refused: closed")                  \
-    X(TAKEN_FOREIGN, "take-overs refused: another holder since")   \
-    X(LIVES_CLOSED, "draws refused in closed shared memory")
-#define EVENT_NAME(name, words)  name,
-#define EVENT_WORDS(name, words) words,
-enum {
-    EACH_EVENT(EVENT_NAME) shared_events,
-    shared_before = shared_events - 1,
-    EACH_SHARED_EVENT(EVENT_NAME) n_events
+/* What calls return here, and what else happens. */
+static const struct event {
+    const char *what;
+    flake_status status;
+} events[] = {
+    {"process killed", FLAKE_OK},
+    {"clean end", FLAKE_OK},
+    {"power cut", FLAKE_OK},
+    {"write", FLAKE_OK},
+    {"write or sync", FLAKE_IO},
+    {"init", FLAKE_OK},
+    {"init", FLAKE_IN_USE},
+    {"init", FLAKE_CLOCK_BACKWARDS},
+    {"init", FLAKE_IO},
+    {"init with an old copy", FLAKE_DOWNTIME},
+    {"init with an earlier copy", FLAKE_OK},
+    {"init in shared memory", FLAKE_OK},
+    {"extend", FLAKE_OK},
+    {"extend", FLAKE_IO},
+    {"draw", FLAKE_OK},
+    {"draw", FLAKE_AGAIN},
+    {"draw", FLAKE_CLOCK_BACKWARDS},
+    {"draw", FLAKE_NOT_EXTENDED},
+    {"draw", FLAKE_IO},
+    {"draw after the file was lost", FLAKE_MISMATCH},
+    {"draw beside a close", FLAKE_CLOSED},
+    {"draw in closed shared memory", FLAKE_CLOSED},
+    {"draw in a child", FLAKE_FORKED},
+    {"draw in a child that has closed", FLAKE_FORKED},
+    {"close", FLAKE_OK},
+    {"close", FLAKE_IO},
+    {"close after the file was lost", FLAKE_MISMATCH},
+    {"close in a child", FLAKE_OK},
+    {"child with a number of the range", FLAKE_OK},
+    {"child with its ended parent's number", FLAKE_OK},
+    {"child with its living parent's number", FLAKE_IN_USE},
+    {"take-over", FLAKE_OK},
+    {"take-over", FLAKE_IN_USE},
+    {"take-over", FLAKE_CLOSED},
+    {"take-over", FLAKE_MISMATCH}, /* another holder since */
+    {"take-over", FLAKE_IO},
 };
-static const char *const event_words[] = {EACH_EVENT(EVENT_WORDS) EACH_SHARED_EVENT(EVENT_WORDS)};
+enum { n_events = sizeof events / sizeof *events };
 
 /* The disk's content where the kernel's cache has a newer record. */
 typedef struct undo {
@@ -92,14 +95,8 @@ typedef struct undo {
     uint8_t bytes[FLAKE_I_RECORD];
 } undo;
 
-/* IDs whose numbers follow one another. */
-typedef struct drawn {
-    uint64_t family, first, n;
-} drawn;
-
 static struct common {
-    _Atomic(size_t) n, ids;
-    _Atomic(unsigned) crashes, strange; /* a status that none of this explains */
+    _Atomic(unsigned) crashes, strange;
     _Atomic(bool) power_fails;          /* when this process has ended */
     _Atomic(int) pending;               /* 1: a file is gone, 2: a copy was restored, and no holder has written since */
     _Atomic(int64_t) used_ns;           /* the horizon of a file that is gone; 0: none is */
@@ -108,7 +105,6 @@ static struct common {
     _Atomic(unsigned) life; /* the newest generator in shared memory; 0: none */
     flake_gen lives[most_lives];
     flake_lane lanes[most_lives][2];
-    drawn log[log_room];
 } * common;
 
 static _Atomic(uint64_t) *happened; /* events, of all tests */
@@ -118,12 +114,23 @@ static size_t batch = 5; /* at most */
 static _Thread_local uint64_t random_state;
 
 static uint64_t below(uint64_t bound) { return random_below(&random_state, bound); }
-static void happens(unsigned event) { atomic_fetch_add(&happened[event], 1u); }
 
+/* A status that none of the events explains. */
 static void is_strange(const char *what, flake_status status) {
     if (atomic_fetch_add(&common->strange, 1u) < 5) printf("  strange: %s: %s\n", what, flake_status_str(status));
     (void)fflush(stdout);
 }
+
+/* What a call returned. True: FLAKE_OK. */
+static bool returned(const char *what, flake_status status) {
+    unsigned i = 0;
+    while (i < n_events && (events[i].status != status || strcmp(events[i].what, what) != 0)) i++;
+    if (i == n_events) is_strange(what, status);
+    else atomic_fetch_add(&happened[i], 1u);
+    return status == FLAKE_OK;
+}
+
+static void happens(const char *what) { (void)returned(what, FLAKE_OK); }
 
 static void sleep_a_minute_at_most(int64_t ns) {
     atomic_fetch_add(&our->now_ns, ns > 60000 * a_ms ? 60000 * a_ms : ns);
@@ -136,52 +143,15 @@ static void step_clock(void) {
     else if (by < 88) pass_ms(-(int64_t)below(2000));
 }
 
-/* ---- what was drawn ---- */
-
-static void keep(uint64_t family, const uint64_t *keys, size_t n) {
-    for (size_t i = 0, length; i < n; i += length) {
-        for (length = 1; i + length < n && keys[i + length] == keys[i] + length; length++) continue;
-        const size_t at = atomic_fetch_add(&common->n, 1u);
-        if (at >= log_room) continue;
-        common->log[at].family = family;
-        common->log[at].first = keys[i];
-        atomic_signal_fence(memory_order_seq_cst); /* a process that is killed before n leaves no record */
-        common->log[at].n = length;
-    }
-    atomic_fetch_add(&common->ids, n);
-}
-
-static int compare_drawn(const void *a, const void *b) {
-    const drawn *x = (const drawn *)a, *y = (const drawn *)b;
-    if (x->family != y->family) return x->family < y->family ? -1 : 1;
-    return x->first < y->first ? -1 : x->first > y->first;
-}
-
-static uint64_t twice(void) {
-    size_t n = 0, count = atomic_load(&common->n);
-    uint64_t duplicates = 0;
-    if (count > log_room) count = log_room;
-    for (size_t i = 0; i < count; i++) /* zeros: killed before it was recorded */
-        if (common->log[i].n) common->log[n++] = common->log[i];
-    qsort(common->log, n, sizeof *common->log, compare_drawn);
-    uint64_t end = 0;
-    for (size_t i = 0; i < n; i++) {
-        const drawn *d = &common->log[i];
-        if (!i || d->family != d[-1].family) end = 0;
-        if (d->first < end) duplicates += d->first + d->n < end ? d->n : end - d->first;
-        if (d->first + d->n > end) end = d->first + d->n;
-    }
-    return duplicates;
-}
-
 /* ---- power cuts ---- */
 
 static void before_write(int fd, size_t n) {
     struct stat file;
     const off_t at = lseek(fd, 0, SEEK_CUR);
-    happens(WRITES);
+    happens("write");
     const int call = disk.calls + 1;
-    if (disk.fail_from && call >= disk.fail_from && call < disk.fail_from + disk.fails) happens(FAULTS);
+    if (disk.fail_from && call >= disk.fail_from && call < disk.fail_from + disk.fails)
+        (void)returned("write or sync", FLAKE_IO);
     if (n != FLAKE_I_RECORD || at < FLAKE_I_FIRST_RECORD || fstat(fd, &file) != 0) return;
     for (unsigned i = 0; i < journal_room; i++) {
         undo *u = &common->journal[i];
@@ -245,7 +215,7 @@ static void cut_power(void) {
             if (atomic_load(&u->inode)) take_back(u, path_of_slot(k));
         atomic_store(&u->inode, 0u);
     }
-    happens(CUTS);
+    happens("power cut");
     atomic_store(&common->life, 0u);
 }
 
@@ -281,8 +251,8 @@ static pid_t start(void (*run)(void)) { /* on a disk with faults */
 static void count_end(int status) {
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
         kills++;
-        happens(KILLS);
-    } else if (WIFEXITED(status) && WEXITSTATUS(status) == 0) happens(CLEAN_ENDS);
+        happens("process killed");
+    } else if (WIFEXITED(status) && WEXITSTATUS(status) == 0) happens("clean end");
     else atomic_fetch_add(&common->crashes, 1u);
 }
 
@@ -358,31 +328,16 @@ static void begin_attack(void) {
 
 static void report(void) {
     if (!kills) return;
-    const size_t n = atomic_load(&common->n), ids = atomic_load(&common->ids);
-    const uint64_t duplicates = twice();
+    const size_t n = atomic_load(&drawn->n), ids = atomic_load(&drawn->ids);
+    const uint64_t duplicates = duplicates_in_log();
     printf("  %u kills, %zu IDs, %" PRIu64 " duplicates\n", kills, ids, duplicates);
     CHECK_EQ(duplicates, 0);
     CHECK_EQ(atomic_load(&common->crashes), 0);
     CHECK_EQ(atomic_load(&common->strange), 0);
     CHECK(n > kills && n <= log_room);
-    memset(common->log, 0, (n < log_room ? n : log_room) * sizeof *common->log);
+    memset((void *)drawn, 0, offsetof(struct id_log, runs) + runs_in_log() * sizeof *drawn->runs);
     total_ids += ids;
     kills = 0;
-}
-
-/* What an init or a reinit may return here. */
-static bool is_begun(flake_status status) {
-    if (status == FLAKE_IN_USE) happens(HELD);
-    else if (status == FLAKE_CLOCK_BACKWARDS) happens(BACKWARDS);
-    else if (status == FLAKE_IO) happens(FAILED_INITS);
-    else if (status != FLAKE_OK) is_strange("init", status);
-    return status == FLAKE_OK;
-}
-
-static void count_draw(flake_status status) {
-    if (status == FLAKE_NOT_EXTENDED) happens(NOT_EXTENDED);
-    else if (status == FLAKE_IO) happens(FAILED_DRAWS);
-    else if (status != FLAKE_OK && status != FLAKE_AGAIN && status != FLAKE_CLOCK_BACKWARDS) is_strange("draw", status);
 }
 
 static flake_options options_in_attack(void) {
@@ -392,71 +347,32 @@ static flake_options options_in_attack(void) {
     return o;
 }
 
-static void extend_it(flake_gen *g) {
-    const flake_status status = flake_extend(g, NULL);
-    if (status == FLAKE_OK) happens(EXTENDS);
-    else if (status != FLAKE_IO) is_strange("extend", status);
-}
-
-static void close_well(flake_gen *g) {
-    const flake_status status = flake_close(g, NULL);
-    if (status != FLAKE_OK && status != FLAKE_IO) is_strange("close", status);
-}
-
-/* Draws n IDs or fewer by one of four calls; returns how many. The first that is zero ends them. */
-#define DRAW_BY(prefix, out, wanted, is_none, ...)                                  \
-    do {                                                                            \
-        const uint64_t call = below(4);                                             \
-        *got = call == 0   ? (status = prefix##_next(__VA_ARGS__, out)) == FLAKE_OK \
-               : call == 1 ? (status = prefix##_try(__VA_ARGS__, out)) == FLAKE_OK  \
-                           : 0;                                                     \
-        if (call == 3) status = prefix##_try_n(__VA_ARGS__, out, wanted, got);      \
-        if (call == 2) {                                                            \
-            status = prefix##_next_n(__VA_ARGS__, out, wanted);                     \
-            for (*got = 0; *got < (wanted) && !(is_none); ++*got) continue;         \
-        }                                                                           \
-    } while (0)
-
-static flake_status draw64(flake_gen *g, uint64_t keys[most_batch], size_t *got) {
-    const size_t n = 1 + (size_t)below(batch);
-    flake_status status = FLAKE_OK;
-    DRAW_BY(flake, keys, n, keys[*got] == 0, g);
+/* Draws from a generator of that type, by one of four calls; the greatest ID that it returned, or 0, is *last. */
+static flake_status draw_to(uint64_t *last, unsigned type, void *g) {
+    static _Thread_local uint64_t keys[most_batch];
+    size_t n = 1 + (size_t)below(batch);
+    const flake_status status = draw_keys(type, g, "ntNT"[below(4)], 0, keys, &n);
+    keep(type, keys, n);
+    *last = n ? keys[n - 1] : 0;
     return status;
 }
 
-static flake_status draw128(flake_gen *g, uint64_t keys[most_batch], size_t *got) {
-    static _Thread_local flake128 ids[most_batch];
-    const size_t n = 1 + (size_t)below(batch);
-    flake_status status = FLAKE_OK;
-    DRAW_BY(flake128, ids, n, is_zero(&ids[*got], sizeof *ids), g);
-    for (size_t i = 0; i < *got; i++) {
-        flake_parts parts;
-        if (flake128_decompose(&flake_layout_boundary, &ids[i], &parts) != FLAKE_OK) abort();
-        keys[i] = parts.node << 57 | (uint64_t)parts.unix_ms << 16 | parts.seq;
-    }
-    return status;
-}
-
-static flake_status draw_snos(sno_gen *g, uint64_t keys[most_batch], size_t *got) {
-    static _Thread_local sno_id ids[most_batch];
-    const size_t n = 1 + (size_t)below(batch);
-    flake_status status = FLAKE_OK;
-    DRAW_BY(sno, ids, n, is_zero(&ids[*got], sizeof *ids), g, 7);
-    for (size_t i = 0; i < *got; i++) keys[i] = (uint64_t)sno_partition(ids[i]) << 57 | sno_key(ids[i]);
-    return status;
+static flake_status draw(unsigned type, void *g) {
+    uint64_t last;
+    return draw_to(&last, type, g);
 }
 
 // >>every kind
 
 static void run_of_ways(void) {
-    if (!is_begun(ways_open(our_folder, below(2)))) return;
+    if (!returned("init", ways_open(our_folder, below(2)))) return;
     for (uint64_t draws = 20 + below(200); draws; draws--) {
         way_ids ids;
         const struct way *way = &all_ways[below(ways_count)];
-        count_draw(way_draw(way, &ids));
+        (void)returned("draw", way_draw(way, &ids));
         keep(way->family, ids.keys, ids.n);
         step_clock();
-        if (draws % 32 == 0) extend_it(way_gen(&all_ways[below(ways_count)]));
+        if (draws % 32 == 0) (void)returned("extend", flake_extend(way_gen(&all_ways[below(ways_count)]), NULL));
     }
     if (below(4)) be_killed();
     ways_close();
@@ -483,16 +399,14 @@ static void run_of_syncs(void) {
     static flake_gen gen;
     flake_options o = options_in_scene();
     o.no_wait = true;
-    if (!is_begun(flake_init(&gen, flake_node_fixed(our_folder, 0), &o, NULL))) return;
+    if (!returned("init", flake_init(&gen, flake_node_fixed(our_folder, 0), &o, NULL))) return;
     if (!disk.fail_from && below(2)) {
         disk_fail(1 + (int)below(4), 1000000);
         disk.only_syncs = true;
     }
     flake_status status = FLAKE_OK;
     for (uint64_t draws = 20 + below(60); draws && status != FLAKE_IO; draws--) {
-        uint64_t id;
-        count_draw(status = flake_try(&gen, &id));
-        keep(300, &id, status == FLAKE_OK);
+        (void)returned("draw", status = draw(FLAKES, &gen));
         pass_ms(100);
     }
     be_killed();
@@ -517,10 +431,8 @@ static uint8_t copies[4][FLAKE_I_FILE]; /* earlier ones; all zero: none yet */
 
 /* False: there is none, or it is damaged. */
 static bool read_slot(uint8_t bytes[FLAKE_I_FILE], flake_i_record *r) {
-    const int fd = (open)(path_of_slot(0), O_RDONLY);
-    const ssize_t n = fd < 0 ? 0 : (read)(fd, bytes, FLAKE_I_FILE);
-    if (fd >= 0) (void)(close)(fd);
-    return n > 0 && flake_i_slot_get(bytes, (size_t)n, r) == FLAKE_OK;
+    const size_t n = read_file(path_of_slot(0), bytes, FLAKE_I_FILE);
+    return n > 0 && flake_i_slot_get(bytes, n, r) == FLAKE_OK;
 }
 
 /* By another program: in place, or as another file. */
@@ -553,15 +465,14 @@ static void damage_slot(uint8_t bytes[FLAKE_I_FILE]) {
 static void run_of_files(void) {
     static flake_gen gen;
     static uint8_t bytes[FLAKE_I_FILE];
-    uint64_t ids[most_batch], damage_at = below(3) ? 0 : 1 + below(60);
-    size_t got;
+    uint64_t last, damage_at = below(3) ? 0 : 1 + below(60);
     flake_i_record r;
     int64_t horizon_ns = INT64_MAX;
     flake_options o = options_in_attack();
     o.no_wait = below(2);
     o.max_ahead_ms = (int64_t)below(3) * 200;
-    if (!is_begun(flake_init(&gen, flake_node_fixed(our_folder, 0), &o, NULL))) return;
-    if (atomic_exchange(&common->pending, 0) == 2) happens(RESTORED);
+    if (!returned("init", flake_init(&gen, flake_node_fixed(our_folder, 0), &o, NULL))) return;
+    if (atomic_exchange(&common->pending, 0) == 2) happens("init with an earlier copy");
     flake_status status = FLAKE_OK;
     for (uint64_t draws = 1 + below(100); draws && status != FLAKE_MISMATCH; draws--) {
         if (draws == damage_at && read_slot(bytes, &r)) {
@@ -572,20 +483,17 @@ static void run_of_files(void) {
             draws = 2000;
             damage_at = 0;
         }
-        status = draw64(&gen, ids, &got);
-        if (horizon_ns == INT64_MAX || status != FLAKE_MISMATCH) count_draw(status);
-        else happens(LOST_FILES);
-        for (size_t i = 0; i < got; i++)
-            if ((int64_t)((ids[i] >> 22) + 1) * a_ms - 1 > horizon_ns) is_strange("an ID past the horizon", status);
-        keep(300, ids, got);
+        status = draw_to(&last, FLAKES, &gen);
+        const bool is_lost = horizon_ns != INT64_MAX && status == FLAKE_MISMATCH;
+        (void)returned(is_lost ? "draw after the file was lost" : "draw", status);
+        if (last && (int64_t)((last >> 22) + 1) * a_ms - 1 > horizon_ns) is_strange("an ID past the horizon", status);
         if (horizon_ns == INT64_MAX) step_clock();
         else pass_ms((int64_t)below(30));
     }
     if (horizon_ns != INT64_MAX && status != FLAKE_MISMATCH) is_strange("a lost file", status);
     if (below(2)) be_killed();
     status = flake_close(&gen, NULL);
-    if (status != (horizon_ns == INT64_MAX ? FLAKE_OK : FLAKE_MISMATCH) && status != FLAKE_IO)
-        is_strange("close", status);
+    (void)returned(horizon_ns == INT64_MAX || status == FLAKE_IO ? "close" : "close after the file was lost", status);
 }
 
 /* An earlier copy is recognised by its age. */
@@ -600,8 +508,7 @@ static void try_old_copy(void) {
     if (scene_ns() - 1000 * a_ms <= r.horizon_ns) return;
     put_slot(copy, true);
     const flake_status status = flake_init(&gen, flake_node_fixed(our_folder, 0), &o, NULL);
-    if (status == FLAKE_DOWNTIME) happens(OLD_COPIES);
-    else is_strange("an old copy", status);
+    (void)returned("init with an old copy", status);
     if (!read_slot(after, &r) || memcmp(after, copy, sizeof after) != 0) is_strange("an old copy was changed", status);
     put_slot(before, true);
 }
@@ -642,26 +549,27 @@ TEST(files) {
 
 // >>few and many
 
-typedef enum kind { PLAIN, SINGLE, SHARDS, LANES, WIDE, WIDE_LANES, SNO, SNO_SHARDS, SNO_LANES, kinds } kind;
+typedef enum form { WHOLE, SINGLE, SHARDS, LANES, forms } form;
 static struct mine {
-    kind kind;
+    form form;
+    unsigned type; /* FLAKES, SNOS or FLAKES128 */
     flake_gen gen[2];
     sno_gen sno[2];
     flake_lane lanes[2];
 } mine;
 static uint64_t numbers; /* in the directory */
 
-static flake_gen *mine_gen(void) { return mine.kind < SNO ? mine.gen : &mine.sno[0].gen; }
+static flake_gen *mine_gen(void) { return mine.type == SNOS ? &mine.sno[0].gen : mine.gen; }
 
 static flake_options mine_options(void) {
     flake_options o = options_in_attack();
     o.claim_wait_ms = (int64_t)below(2) * 100;
     o.manual_extend = below(4) == 0;
     o.no_wait = below(2);
-    o.single_thread = mine.kind == SINGLE;
-    if (mine.kind == LANES || mine.kind == WIDE_LANES || mine.kind == SNO_LANES) o = way_lanes_of(o, mine.lanes);
-    if (mine.kind >= SNO) memset(&o.layout, 0, sizeof o.layout);
-    else if (mine.kind >= WIDE) o.layout = flake_layout_boundary;
+    o.single_thread = mine.form == SINGLE;
+    if (mine.form == LANES) o = way_lanes_of(o, mine.lanes);
+    if (mine.type == SNOS) memset(&o.layout, 0, sizeof o.layout);
+    else if (mine.type == FLAKES128) o.layout = flake_layout_boundary;
     else {
         o.max_ahead_ms = (int64_t)below(3) * 400;
         o.seq_max = below(2) ? 3 : 4095;
@@ -673,45 +581,36 @@ static flake_status begin_mine(flake_node node, bool again) {
     const flake_options o = mine_options();
     const sno_snapshot bounds = pool_of_numbers((uint16_t)node.number, 0, 99);
     const sno_snapshot *const pool = below(2) ? &bounds : NULL;
-    switch (mine.kind) {
-    case SHARDS:
-        if (again) close_well(mine.gen);
-        return flake_init_shards(mine.gen, 2, node, &o, NULL);
-    case SNO_SHARDS:
-        if (again) close_well(&mine.sno[0].gen);
-        return sno_init_shards(mine.sno, 2, node, pool, &o, NULL);
-    case SNO:
-    case SNO_LANES:
-        return again ? sno_reinit_after_fork(mine.sno, node, pool, &o, NULL) : sno_init(mine.sno, node, pool, &o, NULL);
-    default: return again ? flake_reinit_after_fork(mine.gen, node, &o, NULL) : flake_init(mine.gen, node, &o, NULL);
-    }
+    const bool is_shards = mine.form == SHARDS;
+    if (again && is_shards) (void)returned("close", flake_close(mine_gen(), NULL));
+    if (mine.type == SNOS)
+        return is_shards ? sno_init_shards(mine.sno, 2, node, pool, &o, NULL)
+               : again   ? sno_reinit_after_fork(mine.sno, node, pool, &o, NULL)
+                         : sno_init(mine.sno, node, pool, &o, NULL);
+    return is_shards ? flake_init_shards(mine.gen, 2, node, &o, NULL)
+           : again   ? flake_reinit_after_fork(mine.gen, node, &o, NULL)
+                     : flake_init(mine.gen, node, &o, NULL);
 }
 
 static flake_status draw_mine(void) {
-    static _Thread_local uint64_t keys[most_batch];
-    const bool second = (mine.kind == SHARDS || mine.kind == SNO_SHARDS) && below(2);
-    size_t got = 0;
-    const flake_status status = mine.kind >= SNO    ? draw_snos(&mine.sno[second], keys, &got)
-                                : mine.kind >= WIDE ? draw128(&mine.gen[second], keys, &got)
-                                                    : draw64(&mine.gen[second], keys, &got);
-    keep(mine.kind >= SNO ? 102 : mine.kind >= WIDE ? 101 : 100, keys, got);
-    return status;
+    const bool second = mine.form == SHARDS && below(2);
+    return mine.type == SNOS ? draw(SNOS, &mine.sno[second]) : draw(mine.type, &mine.gen[second]);
 }
 
 static flake_node of_range(void) { return flake_node_any(our_folder, 0, numbers - 1); }
 
 static void draw_for(uint64_t draws) {
     for (; draws; draws--) {
-        count_draw(draw_mine());
+        (void)returned("draw", draw_mine());
         if (below(8) == 0) step_clock();
-        if (draws % 16 == 0) extend_it(mine_gen());
+        if (draws % 16 == 0) (void)returned("extend", flake_extend(mine_gen(), NULL));
     }
 }
 
 static void end_mine(void) {
     const uint64_t how = below(3);
     if (how == 0) be_killed();
-    if (how == 1) close_well(mine_gen());
+    if (how == 1) (void)returned("close", flake_close(mine_gen(), NULL));
 }
 
 /* A forked child. */
@@ -719,26 +618,22 @@ static void run_of_child(void) {
     const flake_node same = flake_node_fixed(our_folder, flake_gen_node(mine_gen()));
     flake_status status = draw_mine();
     const uint64_t how = below(4);
-    if (status == FLAKE_FORKED) happens(FORKED);
-    else is_strange("draw in a child", status);
+    (void)returned("draw in a child", status);
     if (how == 0) {
-        status = flake_close(mine_gen(), NULL);
-        if (status != FLAKE_OK) is_strange("close in a child", status);
-        status = draw_mine();
-        if (status == FLAKE_FORKED || status == FLAKE_CLOSED) happens(CHILDREN_CLOSED);
-        else is_strange("draw of a child that has closed", status);
+        (void)returned("close in a child", flake_close(mine_gen(), NULL));
+        (void)returned("draw in a child that has closed", draw_mine());
         pause_a_while(1000);
         return;
     }
     const bool wants_same = how == 1;
     for (int tries = 0; (status = begin_mine(wants_same ? same : of_range(), true)) != FLAKE_OK; tries++) {
-        if (wants_same && status == FLAKE_IN_USE) happens(HELD_NUMBERS);
-        if (tries == 10 || mine.kind == SHARDS || mine.kind == SNO_SHARDS) return;
-        (void)is_begun(status);
+        if (wants_same && status == FLAKE_IN_USE) (void)returned("child with its living parent's number", status);
+        if (tries == 10 || mine.form == SHARDS) return;
+        (void)returned("init", status);
         pass_ms(20);
         pause_a_while(300);
     }
-    happens(wants_same ? SAME_NUMBERS : OTHER_NUMBERS);
+    happens(wants_same ? "child with its ended parent's number" : "child with a number of the range");
     draw_for(5 + below(60));
     end_mine();
 }
@@ -749,11 +644,11 @@ static void *draw_beside(void *random) {
     random_state = *(const uint64_t *)random;
     for (uint64_t draws = 2000; draws && closed < 3; draws--) {
         const flake_status status = draw_mine();
+        (void)returned(status == FLAKE_CLOSED ? "draw beside a close" : "draw", status);
         if (status == FLAKE_CLOSED) {
             closed++;
-            happens(LATE_DRAWS);
             pass_ms(1);
-        } else count_draw(status);
+        }
         if (below(16) == 0) pass_ms((int64_t)below(3));
     }
     return NULL;
@@ -767,18 +662,19 @@ static void draw_in_threads(void) {
         if (pthread_create(&threads[i], NULL, draw_beside, &seeds[i]) != 0) abort();
     }
     for (uint64_t extends = below(20); extends; extends--) {
-        extend_it(mine_gen());
+        (void)returned("extend", flake_extend(mine_gen(), NULL));
         step_clock();
         pause_a_while(100);
     }
-    close_well(mine_gen());
+    (void)returned("close", flake_close(mine_gen(), NULL));
     for (unsigned i = 0; i < 2; i++) (void)pthread_join(threads[i], NULL);
 }
 
 static void run_of_numbers(void) {
     const flake_node fixed = flake_node_fixed(our_folder, below(numbers));
-    mine.kind = (kind)below(kinds);
-    for (int tries = 0; !is_begun(begin_mine(below(3) ? of_range() : fixed, false)); tries++) {
+    mine.form = (form)below(forms);
+    mine.type = (unsigned)below(FLAKES128 + 1);
+    for (int tries = 0; !returned("init", begin_mine(below(3) ? of_range() : fixed, false)); tries++) {
         if (tries == 20) return;
         pass_ms(20);
     }
@@ -789,8 +685,7 @@ static void run_of_numbers(void) {
         run_of_child();
         _exit(0);
     }
-    if (below(3) == 0 && (mine.kind == PLAIN || mine.kind == LANES || mine.kind == WIDE || mine.kind == SNO))
-        draw_in_threads();
+    if (below(3) == 0 && (mine.form == WHOLE || mine.form == LANES)) draw_in_threads();
     else {
         draw_for(20 + below(200));
         end_mine();
@@ -820,9 +715,9 @@ static bool make_life(unsigned ended) {
         o.no_wait = below(2);
         o.seq_max = 63;
         if (below(2)) o = way_lanes_of(o, common->lanes[ended + 1]);
-        is_made = is_begun(flake_init(&common->lives[ended + 1], flake_node_fixed(our_folder, 0), &o, NULL));
+        is_made = returned("init", flake_init(&common->lives[ended + 1], flake_node_fixed(our_folder, 0), &o, NULL));
         if (is_made) {
-            happens(LIVES);
+            happens("init in shared memory");
             atomic_store(&common->life, ended + 1);
         } else pass_ms(5); /* which may be older than the last write */
     }
@@ -830,58 +725,40 @@ static bool make_life(unsigned ended) {
     return is_made;
 }
 
-/* True: this process is the holder. */
-static bool take_life_over(unsigned life) {
-    const flake_status status = flake_take_over(&common->lives[life], NULL);
-    if (status == FLAKE_OK) happens(TAKE_OVERS);
-    else if (status == FLAKE_IN_USE) happens(TAKEN_HELD);
-    else if (status == FLAKE_CLOSED) happens(TAKEN_CLOSED);
-    else if (status == FLAKE_MISMATCH) happens(TAKEN_FOREIGN);
-    else if (status != FLAKE_IO) is_strange("take-over", status);
-    return status == FLAKE_OK;
-}
-
 /* A generator of this process's own, with the same number. */
 static void draw_between(void) {
     static flake_gen own;
-    uint64_t ids[most_batch];
-    size_t got;
     const flake_options o = options_in_attack();
-    if (!is_begun(flake_init(&own, flake_node_fixed(our_folder, 0), &o, NULL))) return;
-    for (uint64_t draws = 1 + below(5); draws; draws--) {
-        count_draw(draw64(&own, ids, &got));
-        keep(200, ids, got);
-    }
-    if (below(2)) close_well(&own);
+    if (!returned("init", flake_init(&own, flake_node_fixed(our_folder, 0), &o, NULL))) return;
+    for (uint64_t draws = 1 + below(5); draws; draws--) (void)returned("draw", draw(FLAKES, &own));
+    if (below(2)) (void)returned("close", flake_close(&own, NULL));
     else be_killed();
 }
 
 /* The holder's child: while it has not closed, nobody takes over. */
 static void run_of_holders_child(flake_gen *g) {
-    if (below(2) && flake_close(g, NULL) != FLAKE_OK) is_strange("close of a holder's child", FLAKE_OK);
+    if (below(2)) (void)returned("close in a child", flake_close(g, NULL));
     pause_a_while(500);
 }
 
 static void run_of_shared(void) {
     unsigned held = 0; /* the life that this process holds */
     for (uint64_t draws = 20 + below(300); draws; draws--) {
-        uint64_t ids[most_batch];
-        size_t got = 0;
         const unsigned life = atomic_load(&common->life);
         flake_gen *const g = &common->lives[life];
-        const flake_status status = life ? draw64(g, ids, &got) : FLAKE_CLOSED;
+        const flake_status status = life ? draw(FLAKES, g) : FLAKE_CLOSED;
         const bool has_ended = status == FLAKE_CLOSED || status == FLAKE_MISMATCH;
-        keep(200, ids, got);
-        if (!has_ended) count_draw(status);
-        else if (life && status == FLAKE_CLOSED) happens(LIVES_CLOSED);
+        if (!has_ended) (void)returned("draw", status);
+        else if (life && status == FLAKE_CLOSED) (void)returned("draw in closed shared memory", status);
         if (below(8) == 0) step_clock();
-        if (held == life && life && draws % 16 == 0 && !has_ended) extend_it(g);
-        if (held != life && life && below(8) == 0 && take_life_over(life)) held = life;
+        if (held == life && life && draws % 16 == 0 && !has_ended) (void)returned("extend", flake_extend(g, NULL));
+        if (held != life && life && below(8) == 0 && returned("take-over", flake_take_over(g, NULL)))
+            held = life;
         if (has_ended && below(4) == 0 && make_life(life)) held = life + 1;
         if (!held && below(30) == 0) draw_between();
         if (held != life || !life || has_ended) continue;
         if (below(150) == 0) {
-            close_well(g);
+            (void)returned("close", flake_close(g, NULL));
             held = 0;
         } else if (below(100) == 0 && fork() == 0) {
             random_state = random_state * 3 | 1;
@@ -892,26 +769,18 @@ static void run_of_shared(void) {
     if (below(3)) be_killed();
 }
 
-TEST(shared) {
-    if (words_reach_other_processes) kill_among(run_of_shared, all_kills / 5);
-}
+TEST(shared) { kill_among(run_of_shared, all_kills / 5); }
 
 static bool all_happened(void) {
-    const unsigned n = words_reach_other_processes ? n_events : shared_events;
     bool well = true;
-    for (unsigned i = 0; i < n; i++) {
+    for (unsigned i = 0; i < n_events; i++) {
         const uint64_t count = atomic_load(&happened[i]);
-        printf("%12" PRIu64 " %s%s\n", count, event_words[i], count ? "" : ": NONE");
+        printf("%12" PRIu64 " %s: %s%s\n", count, events[i].what, flake_status_str(events[i].status),
+               count ? "" : ": NONE");
         well &= count > 0 || all_kills < 1000;
     }
     printf("%12" PRIu64 " IDs\n", total_ids);
     return well;
-}
-
-static void *shared_memory(size_t size) {
-    void *const at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED) abort();
-    return at;
 }
 
 int main(int argc, char **argv) {
@@ -923,9 +792,8 @@ int main(int argc, char **argv) {
             batch = most_batch;
         } else return 2;
     }
-#if defined(__linux__)
     (void)prctl(PR_SET_CHILD_SUBREAPER, 1);
-#endif
+    drawn = (struct id_log *)shared_memory(sizeof *drawn);
     common = (struct common *)shared_memory(sizeof *common);
     happened = (_Atomic(uint64_t) *)shared_memory(n_events * sizeof *happened);
     check_before = begin_attack;

@@ -3,7 +3,7 @@
 .PHONY: soak attack
 
 IDS ?= 1000000000
-soak: $(BUILD)/soak ## unique IDs: IDS=1000000000 from 64 threads, or HOURS=8 of all generators
+soak: $(BUILD)/soak ## unique IDs: IDS=1000000000 of all generators, or HOURS=8
 	$(BUILD)/soak $(if $(filter command environment,$(origin HOURS)),--hours=$(HOURS),--ids=$(IDS))
 
 KILLS ?= 10000
