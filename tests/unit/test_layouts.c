@@ -267,12 +267,10 @@ TEST(hazelcast_takes_other_widths) {
         }
 }
 
-/* Bits that only look as if they fitted, in a byte or in a sum; whatever fits a byte: test_random_text.c. */
+/* Bits that only look as if they fitted, in a byte or in a sum. */
 TEST(bits_are_refused_rather_than_truncated) {
     static const unsigned wrong[][2] = {{256, 12}, {10, 256 + 12}, {10, UINT_MAX}, {UINT_MAX, 1}, {64, UINT_MAX}};
     const flake_layout times[] = {flake_layout_of(256 + 42, 0, 0, 1), flake_layout_of(UINT_MAX, 10, 1, 1)};
-    const flake_layout all = flake_layout_of(64, 0, 0, 1);
-    CHECK_EQ(flake_layout_check(&all, NULL), FLAKE_OK);
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         const flake_layout l = flake_layout_of(42, wrong[i][0], wrong[i][1], 1);
         const flake_layout hazelcast = flake_layout_hazelcast_of(wrong[i][0], wrong[i][1]);
@@ -280,7 +278,6 @@ TEST(bits_are_refused_rather_than_truncated) {
         CHECK_EQ(flake_layout_check(&hazelcast, NULL), FLAKE_INVALID);
     }
     for (size_t i = 0; i < 2; i++) CHECK_EQ(flake_layout_check(&times[i], NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_layout_check(NULL, NULL), FLAKE_INVALID);
 }
 
 TEST(a_zeroed_layout_is_the_default) {
@@ -307,6 +304,9 @@ TEST(a_layout_expires_with_the_last_ms_of_its_last_unit) {
                 {FLAKE_LAYOUT_MASTODON, 281474976710655}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         CHECK_EQ(flake_layout_end_ms(&rows[i].layout), rows[i].end_ms);
+    flake_layout cut = flake_layout_of(1, 0, 0, INT64_MAX - 5); /* by the end of int64_t, within its last unit */
+    cut.unit_ms = 4;
+    CHECK_EQ(flake_layout_end_ms(&cut), INT64_MAX);
 }
 
 /* ---- what an init accepts and refuses ---- */
@@ -329,6 +329,63 @@ TEST(node_numbers_have_bounds) {
     const flake_options idgen = on_script(flake_layout_idgen), uniqueid = on_script(flake_layout_uniqueid_ordered);
     CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, NO_NUMBER), &idgen, NULL), FLAKE_NODE_RANGE);
     CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, NO_NUMBER), &uniqueid, NULL), FLAKE_NODE_RANGE);
+}
+
+/* The name says what is wrong with the layout, which is 40-8-8 otherwise. */
+TEST(a_layout_that_is_none_is_refused) {
+    static const flake_layout wrong[] = {
+        {"units of 0 ms", 1, 0, 40, 16, 8, 8, 8, 0, 0, 0, 0, 0, 0},
+        {"time over node", 1, 1, 40, 15, 8, 8, 8, 0, 0, 0, 0, 0, 0},
+        {"time over sequence", 1, 1, 40, 7, 8, 47, 8, 0, 0, 0, 0, 0, 0},
+        {"node over sequence", 1, 1, 40, 16, 8, 7, 8, 0, 0, 0, 0, 0, 0},
+        {"time above bit 63", 1, 1, 40, 25, 8, 8, 8, 0, 0, 0, 0, 0, 0},
+        {"node above bit 63", 1, 1, 40, 16, 8, 57, 8, 0, 0, 0, 0, 0, 0},
+        {"sequence above bit 63", 1, 1, 40, 8, 8, 0, 8, 57, 0, 0, 0, 0, 0},
+        {"a node of no bits above bit 63", 1, 1, 40, 16, 0, 64, 8, 0, 0, 0, 0, 0, 0},
+        {"a sequence of no bits above bit 63", 1, 1, 40, 16, 8, 8, 0, 64, 0, 0, 0, 0, 0},
+        {"a sign above bit 63", 1, 1, 40, 24, 8, 8, 8, 0, 1, 0, 0, 0, 0},
+        {"a sign over the node", 1, 1, 40, 0, 8, 40, 8, 48, 1, 0, 0, 0, 0},
+        {"the gap pushes the node into time", 1, 1, 40, 16, 8, 8, 8, 0, 0, 0, 3, 0, 0},
+        {"a gap above the node", 1, 1, 40, 24, 8, 8, 8, 0, 0, 0, 9, 0, 0},
+        {"a bit without a gap", 1, 1, 40, 16, 8, 8, 8, 0, 0, 0, 0, 1, 0},
+        {"a gap's bit of 2", 1, 1, 40, 24, 8, 8, 8, 0, 0, 0, 3, 2, 0},
+        {"time reversed twice", 1, 1, 40, 16, 8, 8, 8, 0, 0, 2, 0, 0, 0},
+        {"two signs", 1, 1, 40, 16, 8, 8, 8, 0, 2, 0, 0, 0, 0}};
+    static const flake_layout right[] = {
+        {"time's only bit at the top", 1, 1, 1, 63, 4, 5, 5, 0, 0, 0, 0, 0, 0},
+        {"the node's only bit at the top", 1, 1, 41, 9, 1, 63, 5, 0, 0, 0, 0, 0, 0},
+        {"the sequence's only bit at the top", 1, 1, 41, 9, 4, 5, 1, 63, 0, 0, 0, 0, 0},
+        {"a gap above the node's last bit", 1, 1, 40, 24, 8, 8, 8, 0, 0, 0, 8, 1, 0},
+        {"from the node at the top down to time", 1, 1, 40, 0, 8, 56, 8, 40, 0, 0, 0, 0, 0}};
+    for (size_t i = 0; i < sizeof right / sizeof *right; i++)
+        if (flake_layout_check(&right[i], NULL) != FLAKE_OK) check_fail(__FILE__, __LINE__, right[i].name);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        const flake_options o = on_script(wrong[i]);
+        if (flake_layout_check(&wrong[i], NULL) != FLAKE_INVALID) check_fail(__FILE__, __LINE__, wrong[i].name);
+        CHECK_EQ(flake_init(&gen, node_in(&wrong[i], 0), &o, NULL), FLAKE_INVALID);
+    }
+}
+
+TEST(no_layout_is_refused_by_each_call) {
+    flake_parts p = parts_of(0, 0, 0);
+    uint64_t id;
+    CHECK_EQ(flake_layout_check(NULL, NULL), FLAKE_INVALID);
+    CHECK_EQ(flake_layout_end_ms(NULL), INT64_MIN);
+    CHECK_EQ(flake_compose(NULL, &p, &id), FLAKE_INVALID);
+    CHECK_EQ(flake_decompose(NULL, 0, &p), FLAKE_INVALID);
+    CHECK_EQ(flake_min_at(NULL, 0, &id), FLAKE_INVALID);
+    CHECK_EQ(flake_max_at(NULL, 0, &id), FLAKE_INVALID);
+}
+
+/* All 64 bits: time lasts as long as the clock. */
+TEST(an_id_may_be_time_alone) {
+    const flake_layout all = flake_layout_of(64, 0, 0, 0);
+    const flake_options o = on_script(all);
+    uint64_t id;
+    script_at_ms(1700000000000);
+    CHECK_EQ(flake_init(&gen, flake_node_none(), &o, NULL), FLAKE_OK);
+    CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
+    CHECK_EQ(id, 1700000000000);
 }
 
 TEST(a_layouts_first_unit_ends_before_the_clock) {
