@@ -422,10 +422,6 @@ TEST(the_options_in_force_can_be_read_back) {
     CHECK(in_force->clock.now_ns == script_read && in_force->clock.user == &script_now);
     CHECK(in_force->start_this_unit && in_force->seq_scatter);
     CHECK_EQ(in_force->shared_memory, (bool)words_reach_other_processes);
-
-    o = on_script(flake_layout_mastodon);
-    CHECK_EQ(flake_init(&gen, flake_node_none(), &o, NULL), FLAKE_OK);
-    CHECK(flake_gen_node(&gen) == UINT64_MAX);
 }
 
 int main(int argc, char **argv) { return check_main(argc, argv); }
