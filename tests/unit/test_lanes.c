@@ -564,20 +564,6 @@ TEST(a_gate_that_closes_during_init_closes_all_lanes) {
 /* ---- a directory ---- */
 
 #if !defined(_WIN32)
-TEST(a_horizon_is_a_floor_for_each_lane) {
-    flake_options o = begin(flake_layout_js53);
-    o.no_wait = true;
-    for (int run = 0; run < 2; run++) {
-        open_lanes_of(4, flake_node_fixed(in_folder("floor"), 1), o);
-        if (run) EXPECT_STATUS(flake_try(&gen, &id), FLAKE_AGAIN); /* no lane, though each is fresh */
-        CHECK_EQ(flake_next_n(&gen, many, 300), FLAKE_OK);
-        CHECK_EQ(parts_of(many[0]).unix_ms, T + 3 * run);
-        CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
-        move_ns(run * MS);
-        if (run) EXPECT_STATUS(flake_try(&gen, &id), FLAKE_CLOSED);
-    }
-}
-
 /* Each reading is of another unit. */
 TEST(a_horizon_that_is_not_extended_ends_each_call) {
     flake_options o = begin(flake_layout_idgen);
