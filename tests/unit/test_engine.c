@@ -119,7 +119,7 @@ TEST(the_word_is_ahead_of_the_clock_only_if_count_cannot_hold_max_ahead_ms) {
     EXPECT_ID(flake_try_at(&gen, T + 1, &id), T + 2, 0);
 }
 
-/* ---- a layout whose count has no bit to spare ---- */
+/* ---- layouts whose count has few bits to spare ---- */
 
 /* By the fast path alone: each ticket after the first, and the last, which carries into time. */
 TEST(a_unit_that_fills_its_count_is_drawn_fast) {
@@ -145,6 +145,14 @@ TEST(a_unit_that_fills_its_count_is_drawn_fast) {
         EXPECT_STATUS(flake_try(&gen, &id), FLAKE_AGAIN);
     }
     CHECK_EQ(stats_now().ids, 3 * unit_capacity);
+}
+
+/* Since 1677 time takes 45 of 64 bits, since 1970 44. */
+TEST(fetch_add_needs_a_count_of_20_bits) {
+    for (int since_1970 = 0; since_1970 < 2; since_1970++) {
+        open_gen(begin(flake_layout_of(45, 5, 13, since_1970 ? 0 : -INT64_MAX / MS)));
+        CHECK_EQ(gen.engine.add_limit, since_1970 ? 8191 : 0);
+    }
 }
 
 /* ---- seq_scatter ---- */
