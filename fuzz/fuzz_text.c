@@ -195,8 +195,13 @@ static void text_check_fields(void) {
     if (!sound) {
         fuzz_same("compose", status, FLAKE_INVALID);
         fuzz_same("decompose", flake_decompose(&l, id, &back), FLAKE_INVALID);
+        fuzz_same("end_ms", flake_layout_end_ms(&l), INT64_MIN);
         return;
     }
+    const uint64_t room = (uint64_t)INT64_MAX - (uint64_t)l.epoch_ms, last = layout_low(UINT64_MAX, l.time_bits);
+    const bool is_cut = room < l.unit_ms || last > (room - l.unit_ms + 1) / l.unit_ms; /* by the end of int64_t */
+    fuzz_same("end_ms", flake_layout_end_ms(&l),
+              is_cut ? INT64_MAX : (int64_t)((uint64_t)l.epoch_ms + (last + 1) * l.unit_ms - 1));
     const uint64_t untouched = 0x5e5e5e5e5e5e5e5e, nodes = layout_low(UINT64_MAX, l.node_bits);
     const uint64_t seqs = layout_low(UINT64_MAX, l.seq_bits);
     layout_fields f = {((uint64_t)parts.unix_ms - (uint64_t)l.epoch_ms) / l.unit_ms, parts.node, parts.seq};

@@ -71,7 +71,7 @@ static inline flake_layout layout_from_bytes(void) {
     if (more & 2) l.epoch_ms = (int64_t)fuzz_number();
     if (more & 4) l.epoch_ms = 1700000000000 - (int64_t)fuzz_below(1 << 16);
     if (more & 8 && l.epoch_ms > 0) l.epoch_ms = -l.epoch_ms;
-    if (more & 16) l.time_sign ^= 1;
+    if (more & 16) l.time_sign ^= more & 32 ? 2 : 1; /* 2 has no meaning */
     return l;
 }
 
@@ -88,7 +88,7 @@ static inline bool layout_take(uint64_t *mask, unsigned shift, unsigned bits) {
 static inline bool layout_is_sound(const flake_layout *l, uint64_t *mask) {
     *mask = 0;
     return l->unit_ms && l->time_bits && l->node_bits <= 32 && l->seq_bits <= 32 && l->time_reversed <= 1 &&
-           l->gap_bit <= 1 && l->gap_at <= l->node_bits && (l->gap_at || !l->gap_bit) &&
+           l->gap_bit <= 1 && l->time_sign <= 1 && l->gap_at <= l->node_bits && (l->gap_at || !l->gap_bit) &&
            layout_take(mask, l->time_shift, l->time_bits + (l->time_sign ? 1u : 0u)) &&
            layout_take(mask, l->node_shift, l->node_bits + (l->gap_at ? 1u : 0u)) &&
            layout_take(mask, l->seq_shift, l->seq_bits);

@@ -275,7 +275,10 @@ static inline void player_play_draw(player_actor *a, player_call call, size_t n)
     if (exact && at) player_ask_at(&a->oracle, unix_ms, &w);
     else if (exact) fuzz_ask_oracle(&a->oracle, waits ? ORACLE_WAIT : ORACLE_TRY, n, &w);
     const int slept = script_now.sleeps;
+    const bool is_sure = player_scene.has_lanes && !fuzz_slack_ns && !was_back && call != PLAYER_NEXT_N && n &&
+                         flake_available(a->gen);
     flake_status status = player_now->draw(a, call, unix_ms, n, &given);
+    if (is_sure) fuzz_same("a draw of what some lane has", status, FLAKE_OK);
     if (!waits) fuzz_same("sleeps of a try", script_now.sleeps, slept);
     if (exact && call != PLAYER_TRY_N) fuzz_same("status", status, (int64_t)w.status);
     if (one && !at)

@@ -484,7 +484,10 @@ static void flake_play_restart(player_actor *a) {
     o.start_this_unit = choice & 1;
     o.no_wait = choice & 4 && !player_scene.lends_greatly; /* it starts at another time than the clock's */
     o.after_unix_ms = choice & 2 && ((is_reached && !o.clock.now_ns) || is_random) ? 0 : newest_ms;
-    if (o.after_unix_ms && choice & 8) o.after_unix_ms += (int64_t)fuzz_below(16) * a->oracle.unit_ms;
+    if (o.after_unix_ms && choice & 8) {
+        o.after_unix_ms += (int64_t)fuzz_below(16) * a->oracle.unit_ms;
+        if (!o.after_unix_ms) o.after_unix_ms = 1; /* 0 is none */
+    }
     if (o.after_unix_ms > INT64_MAX / FUZZ_MS) o.after_unix_ms = INT64_MAX / FUZZ_MS;
     if (!o.after_unix_ms) o.start_this_unit = false;
     const int64_t wait_ms = flake_refuses_after(a, o.after_unix_ms) ? 0 : o.after_unix_ms - now_ms;

@@ -331,17 +331,6 @@ static inline void oracle_start_after(oracle *o, int64_t floor_ns) {
     o->next.index = 0;
 }
 
-/* Continues after the `count` tickets drawn since `unit` began, or where it is if that is later. */
-static inline void oracle_restore(oracle *o, uint64_t unit, uint64_t count) {
-    oracle_place place = o->next;
-    place.unit = unit;
-    place.index = 0;
-    place = oracle_after(o, place, count);
-    if (place.unit < o->next.unit || (place.unit == o->next.unit && place.index <= o->next.index)) return;
-    o->next = place;
-    if (o->recorded < unit) o->recorded = unit;
-}
-
 /* ---- prefetch ---- */
 
 typedef struct oracle_stock {

@@ -48,15 +48,6 @@ static inline flake_options begin_with_three(void) {
     return o;
 }
 
-/* 1024 units of a second, the last of which is T + 1,023,000, with the numbers 1 to 3. */
-static inline flake_options begin_short_era(void) {
-    flake_options o = begin(flake_layout_of(10, 4, 4, T));
-    o.layout.unit_ms = 1000;
-    o.seq_min = 1;
-    o.seq_max = 3;
-    return o;
-}
-
 static inline void open_gen(flake_options options) {
     CHECK_EQ(flake_init(&gen, node_in(&options.layout, 0), &options, NULL), FLAKE_OK);
 }

@@ -35,15 +35,6 @@ typedef struct way_ids {
 
 typedef enum way_call { BY_NEXT, BY_TRY, BY_NEXT_N, BY_TRY_N, BY_TRY_AT, BY_PREFETCH } way_call;
 
-/* The result of a test's own draw. */
-static inline flake_status way_give(way_ids *out, way_call call, flake_status status, const uint64_t *keys, size_t n) {
-    (void)call;
-    out->n = status == FLAKE_OK ? n : 0;
-    out->left_ids = false;
-    memcpy(out->keys, keys, out->n * sizeof *keys);
-    return status;
-}
-
 static inline uint64_t way_key_64(uint64_t id) { return id; }
 
 static inline uint64_t way_key_128(flake128 id) {

@@ -415,20 +415,6 @@ TEST(its_lanes_are_made_too) {
     CHECK_EQ(flake_free(g, NULL), FLAKE_OK);
 }
 
-/* Own bits, units and epoch, and what a language without structs needs to read an ID back. */
-TEST(a_generator_of_other_bits_is_made_of_a_text) {
-    flake_parts parts;
-    uint64_t id;
-    flake_gen *g = made("layout=39-8-16 unit_ms=10 epoch_ms=1577836800000 node=200 dir=none");
-    CHECK_EQ(flake_next(g, &id), FLAKE_OK);
-    CHECK_EQ(id >> 16 & 255, 200);
-    CHECK_EQ(flake_decompose(&flake_gen_options(g)->layout, id, &parts), FLAKE_OK);
-    CHECK(parts.node == 200 && parts.seq == (id & 65535));
-    CHECK_EQ(parts.unix_ms, INT64_C(1577836800000) + (int64_t)(id >> 24) * 10);
-    CHECK(parts.unix_ms > INT64_C(1700000000000));
-    CHECK_EQ(flake_free(g, NULL), FLAKE_OK);
-}
-
 TEST(a_sno_generator_is_made_of_a_text) {
     sno_id id;
     flake_why why;
@@ -468,6 +454,7 @@ TEST(where_none_can_be_made_it_is_null_and_the_reason) {
     check_no_sno_made("max_ahead_ms=7", "must be zero");
     check_no_sno_made("seq_min=1 seq_max=3", "sequence");
     check_no_sno_made("nod=7", "config: nod: no such option");
+    check_no_sno_made("node=65536 dir=x", "config: node: exceeds 65535, the largest of a sno");
     for (int left = 0; left < 2; left++) {
         const char *const reason = left ? "config: no memory for lanes" : "config: no memory";
         flake_why why;
@@ -528,27 +515,6 @@ TEST(a_generator_holds_its_number_until_it_is_freed) {
     check_file_is_left("*/7.slot");
 }
 
-TEST(a_directory_is_made_by_the_first_text_that_names_it) {
-    flake_gen *g = made(in_dir("node=7 dir=*/made"));
-    CHECK_EQ(flake_free(g, NULL), FLAKE_OK);
-    check_file_is_left("*/made/7.slot");
-    CHECK_EQ(rmdir(in_dir("*/made")), 0);
-}
-
-TEST(a_free_number_of_a_range_is_claimed) {
-    flake_gen *one = made(in_dir("node=5-6 dir=*"));
-    flake_gen *two = made(in_dir("node=5-6 dir=*"));
-    check_not_made(in_dir("node=5-6 dir=*"), "all numbers of the range are in use");
-    CHECK(node_of(one) == 5 && node_of(two) == 6);
-    CHECK_EQ(flake_free(one, NULL), FLAKE_OK);
-    one = made(in_dir("node=5-6 dir=* claim_wait_ms=5000")); /* it is free again */
-    CHECK_EQ(node_of(one), 5);
-    CHECK_EQ(flake_free(one, NULL), FLAKE_OK);
-    CHECK_EQ(flake_free(two, NULL), FLAKE_OK);
-    check_file_is_left("*/5.slot");
-    check_file_is_left("*/6.slot");
-}
-
 /* Its claim has been begun before the generator is found unfit, or has not: the number is free in any case. */
 TEST(a_text_that_is_refused_leaves_its_number_free) {
     static const char *const texts[] = {
@@ -601,15 +567,8 @@ TEST(a_sno_generator_holds_its_partition) {
         check_no_sno_made(text, ".slot: is in use");
         CHECK_EQ(sno_gen_free(g, NULL), FLAKE_OK);
     }
-    sno_gen *g = sno_made(in_dir("node=1-65535 dir=* seq_max=99"));
-    CHECK_EQ(sno_cap(g), 100);
-    CHECK(sno_gen_partition(g) >= 1); /* 1 may be of this moment's unit yet */
-    CHECK_EQ(sno_gen_free(g, NULL), FLAKE_OK);
     check_file_is_left("*/0.slot");
     check_file_is_left("*/1.slot");
-    (void)unlink(in_dir("*/2.slot"));
-    check_no_sno_made(in_dir("node=65536 dir=*"), "config: node: exceeds 65535, the largest of a sno");
-    CHECK_EQ(access(in_dir("*/65536.slot"), F_OK), -1);
 }
 #endif
 

@@ -80,7 +80,6 @@ static void use_up_all(void) {
 static flake_status sleep_late(void) {
     flake_i_ticket ticket = {0, 0, 0, 0, 0, NULL};
     flake_gen *const g = &ways.gen;
-    way_ids ids;
     CHECK(g->engine.add_limit != 0);
     const int64_t now_ns = atomic_load(&our->now_ns);
     const uint64_t word = atomic_fetch_add(&g->engine.word, 1u);
@@ -91,7 +90,7 @@ static flake_status sleep_late(void) {
     CHECK(stats.waits > 0);
     uint64_t id;
     (void)flake_i_put_unusual_id(g, ticket.time, ticket.index, &id);
-    (void)way_give(&ids, BY_NEXT, status, &id, 1);
+    const way_ids ids = {status == FLAKE_OK, {id}, false};
     way_note(FAMILY_FLAKE, &ids);
     return status;
 }

@@ -280,30 +280,6 @@ TEST(the_later_floor_counts) {
     CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
     CHECK_EQ(ms_of(id), start_ms + 10);
 }
-TEST(what_a_floor_skips_is_not_counted) {
-    const sno_snapshot pool = pool_of_four();
-    const flake_options o = options_in_scene(), s = sno_options();
-    uint64_t ids[3];
-    flake128 wides[3];
-    sno_id drawn[3];
-    open_gate();
-    for (int with_floor = 0; with_floor < 2; with_floor++) {
-        gate.not_before_ns = with_floor ? floor_of_gate : NULL;
-        at_gate.floor_ns = scene_ns();
-        CHECK_EQ(flake_init(&gen, gated(0), &o, NULL), FLAKE_OK);
-        CHECK_EQ(init_wide(o), FLAKE_OK);
-        CHECK_EQ(sno_init(&sno, gated(5), &pool, &s, NULL), FLAKE_OK);
-        for (unsigned n = 0;; n += 3, pass_ms(4)) {
-            CHECK(told(&gen) == n && told(&wide) == n && told(&sno.gen) == n);
-            if (n == 6) break;
-            if (n == 0) pass_ms(4);
-            CHECK_EQ(flake_next_n(&gen, ids, 3), FLAKE_OK);
-            CHECK_EQ(flake128_next_n(&wide, wides, 3), FLAKE_OK);
-            CHECK_EQ(sno_next_n(&sno, 0, drawn, 3), FLAKE_OK);
-        }
-    }
-}
-
 TEST(whatever_is_begun_begins_after_the_floor) {
     const flake_options o = options_in_scene();
     uint64_t id = 0;

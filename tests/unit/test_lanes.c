@@ -13,7 +13,6 @@ static void count_look(const volatile void *at);
 #define BEFORE_ATOMIC(p, is_cas) (is_cas ? rob(p) : count_look(p))
 #include "scripted_flake.h"
 #if !defined(_WIN32)
-#include "children.h"
 #include "temporary_dir.h"
 #endif
 
@@ -130,15 +129,6 @@ TEST(a_batch_spans_lanes_and_units) {
     CHECK_EQ(count_duplicates(many, 25), 0);
     CHECK_EQ(got64_n(&gen, many, 100), 8);
     CHECK_EQ(got64_n(&gen, many, 100), 0);
-}
-
-TEST(scattered_lanes_of_a_reversed_time_have_every_number) {
-    flake_options o = begin(flake_layout_uniqueid_spread);
-    o.seq_scatter = true;
-    open_lanes(4, o);
-    CHECK_EQ(flake_next_n(&gen, many, 64), FLAKE_OK);
-    check_whole_unit(many, 64, T, gen.options.seq_min);
-    CHECK(parts_of(many[0]).seq != 0);
 }
 
 TEST(the_newest_id_is_that_of_any_lane) {
@@ -398,28 +388,6 @@ TEST(after_a_backward_step_lanes_that_are_not_ahead_of_the_clock_continue) {
     CHECK_EQ(parts_of(id).unix_ms, T + 6);
 }
 
-TEST(the_last_unit_is_drawn_to_the_end_and_a_batch_that_ends_there_is_zeros) {
-    const flake_options o = begin_short_era();
-    open_lanes(2, o);
-    move_to_ms(T + 1022000);
-    CHECK_EQ(flake_next_n(&gen, many, 10), FLAKE_TIME_RANGE);
-    for (int i = 0; i < 6; i++) CHECK_EQ(parts_of(many[i]).unix_ms, T + 1022000 + i / 3 * 1000);
-    CHECK(is_zero(many + 6, 4 * sizeof *many));
-    CHECK_EQ(count_duplicates(many, 6), 0);
-    CHECK_EQ(flake_next_n(&gen, many, 10), FLAKE_TIME_RANGE);
-    CHECK_EQ(many[0], 0);
-    open_lanes(2, o);
-    move_to_ms(T + 1023000);
-    for (uint32_t number = 1; number <= 3; number++) EXPECT_ID(flake_try(&gen, &id), T + 1023000, number);
-    EXPECT_STATUS(flake_try(&gen, &id), FLAKE_TIME_RANGE);
-    EXPECT_STATUS(flake_next(&gen, &id), FLAKE_TIME_RANGE);
-    CHECK_EQ(flake_retry_ns(&gen), INT64_MAX);
-    open_lanes(2, o);
-    move_to_ms(T - 1);
-    EXPECT_STATUS(flake_try(&gen, &id), FLAKE_TIME_RANGE);
-    CHECK_EQ(flake_retry_ns(&gen), MS);
-}
-
 /* ---- a gate, and sweeps that end ---- */
 
 /* Loads of the lanes' words: twice each, and the first and the last of a try. */
@@ -593,69 +561,9 @@ TEST(a_gate_that_closes_during_init_closes_all_lanes) {
     EXPECT_STATUS(flake_next(&gen, &id), FLAKE_LEASE_LOST);
 }
 
-/* ---- any calls, any clock ---- */
-
-/* No ID of a unit repeats, and a try fails only if none is left, unless the clock went backwards. The clock stays
- * within 64 units. */
-TEST(random_calls_draw_each_id_of_a_unit_once) {
-    static uint8_t drawn[64][16];
-    uint64_t random = 88172645463325252u, wrong = 0, ids = 0;
-    for (int round = 0; round < 3000; round++) {
-        const size_t n = 1 + (size_t)random_below(&random, 5);
-        flake_options o = begin(flake_layout_idgen);
-        o.seq_max = (uint32_t)(n + random_below(&random, 16 - n)); /* 0 means all */
-        o.max_ahead_ms = random_below(&random, 4) ? 0 : 2;
-        o.max_wait_ms = 3;
-        open_lanes(n, o);
-        memset(drawn, 0, sizeof drawn);
-        int64_t newest_ns = script_now.now_ns;
-        for (int calls = 0; calls < 60; calls++) {
-            size_t got = 0;
-            thread_now = (unsigned)random_below(&random, 4);
-            if (random_below(&random, 3) == 0) move_ns((int64_t)random_below(&random, 3) * MS / 2);
-            else if (random_below(&random, 20) == 0 && script_now.now_ns > (T + 4) * MS)
-                move_ns(-(int64_t)random_below(&random, 4) * MS);
-            if (script_now.now_ns > (T + 50) * MS) break;
-            const bool back = script_now.now_ns < newest_ns;
-            const uint64_t available = flake_available(&gen);
-            switch (random_below(&random, 3)) {
-            case 0: got = flake_try(&gen, many) == FLAKE_OK; break;
-            case 1: got = got64_n(&gen, many, 1 + (size_t)random_below(&random, 9)); break;
-            default: got = flake_next(&gen, many) == FLAKE_OK;
-            }
-            if (script_now.now_ns > newest_ns) newest_ns = script_now.now_ns;
-            wrong += !back && !got && available;
-            for (size_t i = 0; i < got; i++) {
-                const flake_parts p = parts_of(many[i]);
-                wrong += p.unix_ms < T || p.unix_ms >= T + 64 || p.seq > o.seq_max;
-                wrong += p.unix_ms * MS > script_now.now_ns + o.max_ahead_ms * MS;
-                wrong += drawn[(p.unix_ms - T) & 63][p.seq & 15]++;
-            }
-            ids += got;
-        }
-        CHECK(stats_now().ids <= 64 * 16);
-    }
-    CHECK_EQ(wrong, 0);
-    CHECK(ids > 50000);
-}
-
 /* ---- a directory ---- */
 
 #if !defined(_WIN32)
-TEST(a_horizon_is_a_floor_for_each_lane) {
-    flake_options o = begin(flake_layout_js53);
-    o.no_wait = true;
-    for (int run = 0; run < 2; run++) {
-        open_lanes_of(4, flake_node_fixed(in_folder("floor"), 1), o);
-        if (run) EXPECT_STATUS(flake_try(&gen, &id), FLAKE_AGAIN); /* no lane, though each is fresh */
-        CHECK_EQ(flake_next_n(&gen, many, 300), FLAKE_OK);
-        CHECK_EQ(parts_of(many[0]).unix_ms, T + 3 * run);
-        CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
-        move_ns(run * MS);
-        if (run) EXPECT_STATUS(flake_try(&gen, &id), FLAKE_CLOSED);
-    }
-}
-
 /* Each reading is of another unit. */
 TEST(a_horizon_that_is_not_extended_ends_each_call) {
     flake_options o = begin(flake_layout_idgen);
@@ -678,32 +586,6 @@ TEST(a_horizon_that_is_not_extended_ends_each_call) {
     CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
 }
 
-/* ---- fork ---- */
-
-static void draw_in_a_child_with_another_node(void) {
-    flake_options o = begin_with(10, 11);
-    const flake_node node = flake_node_fixed(NULL, 1);
-    EXPECT_STATUS(flake_try(&gen, &id), FLAKE_FORKED);
-    EXPECT_STATUS(flake_next(&gen, &id), FLAKE_FORKED);
-    CHECK_EQ(flake_available(&gen), 0);
-    CHECK_EQ(flake_retry_ns(&gen), INT64_MAX);
-    CHECK_EQ(flake_reinit_after_fork(&gen, flake_node_fixed(NULL, 0), with_lanes(&o, lanes, 3), NULL),
-             FLAKE_NODE_OVERLAP);
-    o.seq_max = 11; /* fewer than the lanes */
-    CHECK_EQ(flake_reinit_after_fork(&gen, node, with_lanes(&o, lanes, 3), NULL), FLAKE_INVALID);
-    o.seq_min = 30, o.seq_max = 35;
-    CHECK_EQ(flake_reinit_after_fork(&gen, node, with_lanes(&o, lanes, 3), NULL), FLAKE_OK);
-    CHECK_EQ(got64_n(&gen, many, 20), 6);
-    check_whole_unit(many, 6, T, 30);
-    CHECK_EQ(parts_of(many[0]).node, 1);
-}
-
-TEST(after_a_fork_the_child_needs_another_node_and_the_parent_continues) {
-    open_three();
-    EXPECT_ID(flake_try(&gen, &id), T, 10);
-    in_child(draw_in_a_child_with_another_node);
-    EXPECT_ID(flake_try(&gen, &id), T, 11);
-}
 #endif
 
 /* ---- 128 bits ---- */

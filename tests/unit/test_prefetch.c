@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Stocks of IDs that a thread has claimed ahead (flake_prefetch): their age, and that no ID is in two of them,
- * whatever becomes of the generator.
+ * Stocks of IDs that a thread has claimed ahead (flake_prefetch), and what drops them: whatever becomes of the
+ * generator, no ID is in two of them. test_random_flake.c draws from stocks of any age and size.
  * Runs on Windows: it needs neither fork nor POSIX.
  */
 #include "scripted_flake.h"
@@ -33,46 +33,17 @@ TEST(a_stock_without_a_validity_keeps_its_ids) {
     EXPECT_ID(flake_prefetch_next(&stock, &id), T + 2, 0);
 }
 
-TEST(a_backward_step_drops_prefetched_ids_that_can_age) {
-    open_stock(5, 1000);
-    EXPECT_ID(flake_prefetch_next(&stock, &id), T, 0);
-    EXPECT_ID(flake_prefetch_next(&stock, &id), T, 1);
-    move_ns(-1);
-    EXPECT_ID(flake_prefetch_next(&stock, &id), T, 5);
-    CHECK_EQ(script_now.slept_ns, 1);
-    move_ns(-5000 * MS);
-    EXPECT_STATUS(flake_prefetch_next(&stock, &id), FLAKE_CLOCK_BACKWARDS);
-    move_to_ms(T);
-    EXPECT_ID(flake_prefetch_next(&stock, &id), T, 10);
-}
-
-TEST(no_id_is_in_two_stocks) {
-    static flake_prefetch other;
-    uint64_t random = 2;
-    open_stock(7, 3);
-    CHECK_EQ(flake_prefetch_init(&other, &gen, 30, 0, NULL), FLAKE_OK);
-    for (size_t i = 0; i < 3000; i++) {
-        switch (random_below(&random, 3)) {
-        case 0: CHECK_EQ(flake_next(&gen, &many[i]), FLAKE_OK); break;
-        case 1: CHECK_EQ(flake_prefetch_next(&stock, &many[i]), FLAKE_OK); break;
-        default: CHECK_EQ(flake_prefetch_next(&other, &many[i]), FLAKE_OK); break;
-        }
-        if (!random_below(&random, 5)) move_ns((int64_t)random_below(&random, 9 * MS) - 4 * MS);
-    }
-    CHECK_EQ(count_duplicates(many, 3000), 0);
-}
-
 TEST(a_stock_has_a_generator_and_a_count_within_bounds) {
-    open_stock(1, 0);
-    EXPECT_ID(flake_prefetch_next(&stock, &id), T, 0);
-    EXPECT_ID(flake_prefetch_next(&stock, &id), T, 1);
-    CHECK_EQ(flake_prefetch_init(&stock, &gen, 100000, 600000, NULL), FLAKE_OK);
-    CHECK_EQ(flake_prefetch_init(&stock, NULL, 4, 0, NULL), FLAKE_INVALID);
-    EXPECT_STATUS(flake_prefetch_next(&stock, &id), FLAKE_INVALID);
-    CHECK_EQ(flake_prefetch_init(&stock, &gen, 0, 0, NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_prefetch_init(&stock, &gen, 100001, 0, NULL), FLAKE_INVALID);
-    CHECK_EQ(flake_prefetch_init(&stock, &gen, 5, -1, NULL), FLAKE_INVALID);
-    EXPECT_STATUS(flake_prefetch_next(&stock, &id), FLAKE_INVALID);
+    static const struct {
+        flake_gen *of;
+        uint32_t count;
+        int64_t valid_ms;
+    } wrong[] = {{NULL, 4, 0}, {&gen, 0, 0}, {&gen, 100001, 0}, {&gen, 5, -1}};
+    open_stock(100000, 600000);
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        CHECK_EQ(flake_prefetch_init(&stock, wrong[i].of, wrong[i].count, wrong[i].valid_ms, NULL), FLAKE_INVALID);
+        EXPECT_STATUS(flake_prefetch_next(&stock, &id), FLAKE_INVALID);
+    }
 }
 
 TEST(a_copy_of_a_stock_is_refused) {
@@ -88,21 +59,16 @@ TEST(a_copy_of_a_stock_is_refused) {
 
 /* ---- a generator that becomes another one ---- */
 
-TEST(a_generator_of_another_node_or_a_clone_drops_the_stock) {
-    flake_options o = open_stock(5, 0);
-    EXPECT_ID(flake_prefetch_next(&stock, &id), T, 0);
-    CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, 3), &o, NULL), FLAKE_OK);
-    EXPECT_ID(flake_prefetch_next(&stock, &id), T, 0);
-    CHECK_EQ(parts_of(id).node, 3);
-    EXPECT_ID(flake_prefetch_next(&stock, &id), T, 1); /* and it keeps its new one */
-    CHECK_EQ(stats_now().ids, 5);
+/* As that of flake_uuid7 is, whose generator survives it. */
+TEST(a_clone_drops_the_stock) {
+    flake_options o = begin(flake_layout_idgen);
     if (!words_reach_other_processes) return;
     o.shared_memory = true;
-    CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, 4), &o, NULL), FLAKE_OK);
+    open_stock_of(o, 5, 0);
     EXPECT_ID(flake_prefetch_next(&stock, &id), T, 0);
     flake_machine_cloned();
     EXPECT_ID(flake_prefetch_next(&stock, &id), T, 5);
-    EXPECT_ID(flake_prefetch_next(&stock, &id), T, 6);
+    EXPECT_ID(flake_prefetch_next(&stock, &id), T, 6); /* and it keeps its new one */
 }
 
 /* A stock is a unit and indices. Another generator in the same memory would form other IDs of them, or repeat IDs. */
@@ -123,25 +89,6 @@ TEST(a_stock_is_dropped_by_whatever_changes_its_ids) {
         CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, change == 10), &o, NULL), FLAKE_OK);
         CHECK_EQ(flake_prefetch_next(&stock, &id), FLAKE_OK);
         CHECK_EQ(stats_now().ids, change ? 4 : 0);
-    }
-}
-
-/* The same numbers in another order: what is left of the old stock would be formed with the new one. */
-TEST(a_stock_is_dropped_when_units_are_scattered) {
-    for (int64_t t = 0; t < 16; t++) {
-        flake_options o = begin(flake_layout_of(41, 5, 4, 0));
-        const flake_node node = flake_node_fixed(NULL, (uint64_t)t);
-        o.max_wait_ms = 1;
-        move_ns(t * 2 * MS);
-        CHECK_EQ(flake_init(&gen, node, &o, NULL), FLAKE_OK);
-        CHECK_EQ(flake_prefetch_init(&stock, &gen, 10, 0, NULL), FLAKE_OK);
-        for (int i = 0; i < 4; i++) CHECK_EQ(flake_prefetch_next(&stock, &many[i]), FLAKE_OK);
-        o.seq_scatter = true;
-        o.after_unix_ms = script_now.now_ns / MS;
-        CHECK_EQ(flake_init(&gen, node, &o, NULL), FLAKE_OK);
-        move_ns(MS);
-        for (int i = 4; i < 10; i++) CHECK_EQ(flake_prefetch_next(&stock, &many[i]), FLAKE_OK);
-        CHECK_EQ(count_duplicates(many, 10), 0);
     }
 }
 

@@ -131,21 +131,4 @@ TEST(no_wait_outlasts_max_wait_ms) {
     }
 }
 
-/* An honest clock: a caller that waits for the next unit gets its ID, however short the sleeps. */
-TEST(a_wait_that_is_short_enough_ends_well) {
-    for (int with_ring = 0; with_ring < 2; with_ring++) {
-        const flake_options o = options_of(with_ring);
-        uint64_t id;
-        begin();
-        goes_back_ns = 0;
-        CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, 0), &o, NULL), FLAKE_OK);
-        for (int i = 0; i < 1000; i++) {
-            CHECK_EQ(flake_next(&gen, &id), FLAKE_OK);
-            note(id);
-            atomic_fetch_add(&our->now_ns, i * 999);
-        }
-        CHECK_EQ(repeated(), 0);
-    }
-}
-
 int main(int argc, char **argv) { return scene_main(argc, argv); }
