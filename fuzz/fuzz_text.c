@@ -17,7 +17,6 @@ static char *text_room(size_t n) {
     return room;
 }
 
-
 /* Into a buffer of the exact size, and into one a byte smaller, which stays unchanged; then parsed. */
 static void text_check_written(flake128 id, size_t kind, bool fixed) {
     char wanted[130];

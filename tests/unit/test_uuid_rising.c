@@ -41,6 +41,28 @@ TEST(a_clock_that_goes_backwards_stops_no_draw) {
     }
 }
 
+/* This many of a call's readings are past the end; later ones are in the last ms. */
+static int reads_past_the_end;
+static int64_t read_past_the_end(void *unused) {
+    (void)unused;
+    return (INT64_MAX / MS - (reads_past_the_end-- > 0 ? 0 : 1)) * MS;
+}
+
+TEST(a_clock_that_goes_back_to_the_last_ms_stops_no_draw) {
+    EACH_LAYOUT(l) {
+        flake128 id;
+        int reads = 0;
+        setup s = usual(l);
+        s.options.clock.now_ns = read_past_the_end;
+        open_gen(&gen, &s);
+        (void)drawn(&gen);
+        for (; reads_past_the_end = reads, flake128_try(&gen, &id) == FLAKE_OK; reads++)
+            CHECK_EQ(uuid_ms(id), INT64_MAX / MS - 1);
+        CHECK_EQ(reads_past_the_end, 0); /* each reading was past the end */
+        CHECK(reads > 2);
+    }
+}
+
 static int64_t refused; /* bit 0: the next time that the gate is asked; and so on */
 static int asked;
 
