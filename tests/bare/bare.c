@@ -187,5 +187,3 @@ TEST(names_are_read_or_not_there) {
     CHECK_EQ(flake_node_from_hostname(NULL, 100, 199, &node, &why), FLAKE_IO);
     CHECK_EQ(node, no_number);
 }
-
-int main(int argc, char **argv) { return check_main(argc, argv); }

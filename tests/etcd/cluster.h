@@ -8,6 +8,7 @@
 
 #define REAL_SLEEP
 #define _GNU_SOURCE /* unshare */
+#define CHECK_OWN_MAIN
 #include "support.h"
 #include <unistd.h>
 

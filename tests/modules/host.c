@@ -5,6 +5,7 @@
  */
 #define _GNU_SOURCE
 #define REAL_SLEEP
+#define CHECK_OWN_MAIN
 #include "support.h"
 #include "children.h"
 #include "mappings.h"

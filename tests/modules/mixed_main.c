@@ -5,6 +5,7 @@
  *                    before initialisers of C++ run, which must not reset what is in use.
  */
 #define _GNU_SOURCE
+#define CHECK_OWN_MAIN
 #include "support.h"
 #include "children.h"
 #include "mixed.h"

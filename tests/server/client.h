@@ -6,6 +6,7 @@
 #define CLIENT_H
 
 #define REAL_SLEEP
+#define CHECK_OWN_MAIN
 #include "support.h"
 #include "flake.h"
 #include "sno.h"

@@ -11,6 +11,7 @@
  */
 #define _GNU_SOURCE
 #define REAL_SLEEP
+#define CHECK_OWN_MAIN
 #include "support.h"
 #include "flake.h"
 #include "sno.h"

@@ -4,9 +4,9 @@
  * is "N passed, N failed".
  *
  *     TEST(adds) { CHECK(1 + 1 == 2); }
- *     int main(int argc, char **argv) { return check_main(argc, argv); }
  *
- * `program NAME...` runs the tests whose names contain one of the words.
+ * is a program: `program NAME...` runs the tests whose names contain one of the words. One that does more defines
+ * CHECK_OWN_MAIN before it includes this, and calls check_main.
  */
 #ifndef CHECK_H
 #define CHECK_H
@@ -136,5 +136,9 @@ static inline int check_main(int argc, char **argv) {
     printf("%d passed, %d failed\n", passed, failed);
     return failed != 0 || passed == 0;
 }
+
+#ifndef CHECK_OWN_MAIN
+int main(int argc, char **argv) { return check_main(argc, argv); }
+#endif
 
 #endif

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <time.h>
 #define REAL_SLEEP /* replaced by what follows */
+#define CHECK_OWN_MAIN
 #include "support.h"
 #include "children.h"
 #include "temporary_dir.h"

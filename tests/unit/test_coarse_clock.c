@@ -127,5 +127,3 @@ TEST(a_coarse_clock_never_wakes_a_waiter_late) {
     CHECK(id_is(id, T + 8, 12));
     CHECK_EQ(script_now.now_ns, (T + 8) * MS);
 }
-
-int main(int argc, char **argv) { return check_main(argc, argv); }

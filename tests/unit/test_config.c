@@ -7,11 +7,12 @@
  */
 #define _XOPEN_SOURCE 700 /* mkdtemp */
 #include <stdlib.h>
+#define CHECK_OWN_MAIN
 #include "check.h"
 #if !defined(_WIN32) && !defined(FLAKE_NO_FILES)
 #define HAS_FILES
+#include "temporary_dir.h"
 #include <sys/wait.h>
-#include <unistd.h>
 #endif
 
 /* Allocations that fail: this many succeed before. */
@@ -483,11 +484,9 @@ TEST(options_of_a_directory_need_one) {
 /* ---- with a directory ---- */
 
 #ifdef HAS_FILES
-static char dir[] = "/tmp/config-XXXXXX";
-
 static const char *in_dir(const char *form) {
     static char text[256];
-    return filled(form, dir, text);
+    return filled(form, folder, text);
 }
 
 static void check_file_is_left(const char *form) { CHECK_EQ(unlink(in_dir(form)), 0); }
@@ -506,10 +505,10 @@ TEST(a_generator_holds_its_number_until_it_is_freed) {
     CHECK_EQ(flake_gen_node(g), 7);
     CHECK(flake_gen_options(g)->manual_extend && flake_gen_options(g)->horizon_ms == 3000);
     CHECK_EQ(flake_extend(g, NULL), FLAKE_OK);
-    CHECK_EQ(flake_init(&other, flake_node_fixed(dir, 7), &at_once, NULL), FLAKE_IN_USE);
+    CHECK_EQ(flake_init(&other, flake_node_fixed(folder, 7), &at_once, NULL), FLAKE_IN_USE);
     check_not_made(in_dir("node=7 dir=*"), "/7.slot: is in use");
     CHECK_EQ(flake_free(g, NULL), FLAKE_OK);
-    CHECK_EQ(flake_init(&other, flake_node_fixed(dir, 7), &at_once, NULL), FLAKE_OK);
+    CHECK_EQ(flake_init(&other, flake_node_fixed(folder, 7), &at_once, NULL), FLAKE_OK);
     check_not_made(in_dir("node=7 dir=*"), "/7.slot: is in use");
     CHECK_EQ(flake_close(&other, NULL), FLAKE_OK);
     check_file_is_left("*/7.slot");
@@ -574,12 +573,8 @@ TEST(a_sno_generator_holds_its_partition) {
 
 int main(int argc, char **argv) {
 #ifdef HAS_FILES
-    char command[64];
-    if (!mkdtemp(dir)) return 2;
-    const int code = check_main(argc, argv);
-    (void)snprintf(command, sizeof command, "rm -rf %s", dir);
-    return system(command) == 0 ? code : 2;
-#else
-    return check_main(argc, argv);
+    check_before = begin_folder;
+    check_after = end_folder;
 #endif
+    return check_main(argc, argv);
 }

@@ -191,5 +191,3 @@ TEST(at_one_scattered_id_a_unit_the_remainders_are_even) {
             for (unsigned i = 0; i < n; i++) CHECK(counts[i] > 350 && counts[i] < 650);
         }
 }
-
-int main(int argc, char **argv) { return check_main(argc, argv); }

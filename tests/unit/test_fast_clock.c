@@ -605,5 +605,3 @@ TEST(lanes_rise_where_a_counter_is_read_early) {
         }
     }
 }
-
-int main(int argc, char **argv) { return check_main(argc, argv); }

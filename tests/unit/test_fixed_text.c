@@ -306,5 +306,3 @@ TEST_OF_EACH_FORM(nothing_past_the_pages_is_touched, f) {
     CHECK_EQ(munmap(memory, 5 * page), 0);
 }
 #endif
-
-int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -11,6 +11,7 @@ static void rob(const volatile void *at);
 static void count_look(const volatile void *at);
 #define FLAKE_LANE()             thread_now
 #define BEFORE_ATOMIC(p, is_cas) (is_cas ? rob(p) : count_look(p))
+#define CHECK_OWN_MAIN
 #include "scripted_flake.h"
 #if !defined(_WIN32)
 #include "temporary_dir.h"

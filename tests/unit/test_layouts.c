@@ -420,5 +420,3 @@ TEST(the_options_in_force_can_be_read_back) {
     CHECK(in_force->start_this_unit && in_force->seq_scatter);
     CHECK_EQ(in_force->shared_memory, (bool)words_reach_other_processes);
 }
-
-int main(int argc, char **argv) { return check_main(argc, argv); }

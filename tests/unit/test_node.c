@@ -5,6 +5,7 @@
  * everywhere. Where numbers come from: test_node_sources.c.
  */
 #define _GNU_SOURCE
+#define CHECK_OWN_MAIN
 #include "check.h"
 #include "temporary_dir.h"
 #include <sys/utsname.h>

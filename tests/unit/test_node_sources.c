@@ -300,5 +300,3 @@ TEST(random_bytes_come_from_a_file_where_no_call_has_them) {
     CHECK_EQ(next_descriptor(), before);
     for (int i = 0; i < 4; i++) CHECK(drawn[0][i] && drawn[0][i] != drawn[1][i]);
 }
-
-int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -162,5 +162,3 @@ TEST(an_overflow_of_hours_is_reported_as_several) {
         EXPECT_EVENT(&ring, (T + later) * MS, 1, one_less ? later : 0);
     }
 }
-
-int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -151,5 +151,3 @@ TEST(a_stock_of_lanes_or_of_one_thread_is_refused) {
         CHECK_EQ(took, kind ? FLAKE_INVALID : FLAKE_OK);
     }
 }
-
-int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -7,6 +7,7 @@
 #define _XOPEN_SOURCE 700
 #define _DEFAULT_SOURCE
 #define REAL_SLEEP
+#define CHECK_OWN_MAIN
 #include "support.h"
 #include "flake.h"
 #include "sno.h"

@@ -599,5 +599,3 @@ TEST(a_horizon_that_was_not_extended_stops_uuids_that_continue) {
     close_and_end_folder();
 }
 #endif
-
-int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -334,5 +334,3 @@ TEST(a_full_ring_drops_events_and_delays_no_caller) {
         (void)check_events(n, drawers, false);
     }
 }
-
-int main(int argc, char **argv) { return check_main(argc, argv); }

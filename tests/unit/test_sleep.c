@@ -81,5 +81,3 @@ TEST(a_counter_suits_if_it_is_cheaper_than_the_clock_but_not_by_far) {
     }
 }
 #endif
-
-int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -190,5 +190,3 @@ TEST(options_that_do_not_fit_are_refused_by_field) {
     for (size_t i = 0; i < sizeof with / sizeof *with; i++)
         EXPECT_REFUSED_BY(FLAKE_INVALID, flake_node_none(), NULL, &with[i], i ? "must be zero" : "max_wait_ms");
 }
-
-int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -179,5 +179,3 @@ TEST(a_million_sort_as_qsort_does) {
     for (size_t i = 0; i < n; i++) ids[i] = random_id();
     check_sort(ids, n);
 }
-
-int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -153,5 +153,3 @@ TEST(a_snapshot_taken_at_the_end_of_time_is_accepted) {
     CHECK(s.wall_hi == units - 1 && s.wall_safe == units - 1);
     make(s, 3);
 }
-
-int main(int argc, char **argv) { return check_main(argc, argv); }

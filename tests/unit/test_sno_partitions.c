@@ -338,5 +338,3 @@ TEST(generate_draws_from_one_generator) {
     }
     for (int i = 0; i < 2; i++) CHECK_EQ(sno_i_own_tag() & 0xffff, sno_partition(before)); /* also on the slow path */
 }
-
-int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -177,5 +177,3 @@ TEST(a_window_of_the_fast_clock_does_not_change_the_tick) {
     CHECK_EQ(snapshot_of(&gen).drifts, 1);
     EXPECT_ID(next_id(&gen), unit - 3, 1, 1);
 }
-
-int main(int argc, char **argv) { return check_main(argc, argv); }

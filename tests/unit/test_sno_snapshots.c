@@ -208,5 +208,3 @@ TEST(two_callers_never_get_the_same_id_whatever_steps_they_take) {
                     }
     CHECK(steps > 1000);
 }
-
-int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -209,5 +209,3 @@ TEST(a_clock_that_steps_back_repeats_no_id_of_lanes) {
     step_back_among(8, from_lanes, 63, 0);
     step_back_among(8, from_lanes, 65535, 20);
 }
-
-int main(int argc, char **argv) { return check_main(argc, argv); }

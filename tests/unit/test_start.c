@@ -792,5 +792,3 @@ TEST(snos_drawn_after_the_snapshot_are_repeated) {
     CHECK_EQ(sno_next(&later_sno, 7, &second), FLAKE_OK);
     CHECK(sno_equal(first, second));
 }
-
-int main(int argc, char **argv) { return check_main(argc, argv); }

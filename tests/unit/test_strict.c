@@ -102,5 +102,3 @@ TEST(a_new_page_closes_no_stream) {
     if (page) flake_i_drop_page(page);
     CHECK_EQ(flake_i_stat(NULL, 0, &file), has_input);
 }
-
-int main(int argc, char **argv) { return check_main(argc, argv); }

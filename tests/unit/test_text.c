@@ -243,5 +243,3 @@ TEST(every_status_has_words_of_its_own) {
     CHECK_STR(flake_status_str(FLAKE_OK), "ok");
     CHECK_STR(flake_status_str((flake_status)19), "unknown status");
 }
-
-int main(int argc, char **argv) { return check_main(argc, argv); }

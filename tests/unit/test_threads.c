@@ -547,5 +547,3 @@ TEST(a_signal_handler_may_draw_too) {
     }
 }
 #endif
-
-int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -321,6 +321,3 @@ TEST(nodes_names_a_number_that_was_written_in_the_future) {
     CHECK_EQ(rmdir(dir), 0);
 #endif
 }
-
-#undef main
-int main(int argc, char **argv) { return check_main(argc, argv); }

@@ -86,6 +86,3 @@ TEST(another_form_is_refused) {
             CHECK_EQ(run_tool(text, "inspect %s", forms[other].option), f == other ? 0 : TOOL_MISUSED);
         }
 }
-
-#undef main
-int main(int argc, char **argv) { return check_main(argc, argv); }

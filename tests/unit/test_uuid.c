@@ -383,5 +383,3 @@ TEST(an_init_refuses_what_its_layout_cannot_have) {
             CHECK_EQ(flake_gen_node(&gen), UINT64_MAX);
         }
 }
-
-int main(int argc, char **argv) { return check_main(argc, argv); }

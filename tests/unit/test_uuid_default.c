@@ -9,6 +9,7 @@
  */
 #define _GNU_SOURCE
 #define REAL_SLEEP /* the sleep is this file's */
+#define CHECK_OWN_MAIN
 #include "children.h"
 #include "support.h"
 #include <pthread.h>

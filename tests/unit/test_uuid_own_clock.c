@@ -23,5 +23,3 @@ TEST(the_processors_counter_is_not_read) {
     const struct flake_i_uuids *const g = FLAKE_ATOMIC_LOAD(&flake_i_default.gen, relaxed);
     CHECK_EQ(FLAKE_ATOMIC_LOAD(&g->engine.ticks_per_window, relaxed), 0);
 }
-
-int main(int argc, char **argv) { return check_main(argc, argv); }

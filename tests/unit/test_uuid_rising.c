@@ -5,8 +5,10 @@
  * and any clock: test_random_flake.c.)
  */
 #define _GNU_SOURCE
+#define CHECK_OWN_MAIN
 #include "uuid.h"
 #include "children.h"
+#include "temporary_dir.h"
 #include <sys/mman.h>
 
 static flake_gen gen, other, lanes;
@@ -296,17 +298,9 @@ TEST(in_shared_memory_ids_rise_in_all_processes) {
 }
 
 #if FLAKE_I_HAS_FILES
-static char folder[] = "/tmp/test_uuid_XXXXXX";
-
-static void remove_what_is(const char *in_folder) {
-    char command[128];
-    (void)snprintf(command, sizeof command, "rm -rf %s%s", folder, in_folder);
-    CHECK_EQ(system(command), 0);
-}
-
 static setup usual_in_directory(const flake_layout *l) {
     setup s = usual(l);
-    remove_what_is("/*");
+    begin_folder();
     s.node = flake_node_fixed(folder, a_node);
     memset(shared, 0, sizeof *shared);
     return s;
@@ -347,6 +341,7 @@ TEST(ids_rise_over_restarts_with_a_directory) {
         CHECK_EQ(flake_close(&gen, NULL), FLAKE_OK);
         script_now.now_ns += MS;
         FAILS(flake128_next(&gen, &none), FLAKE_CLOSED, none);
+        end_folder();
     }
 }
 
@@ -364,6 +359,7 @@ TEST(an_init_waits_for_a_close_before_the_newest_id) {
         rises(&last, drawn(&other));
         CHECK(uuid_ms(last) > T + 500);
         CHECK_EQ(flake_close(&other, NULL), FLAKE_OK);
+        end_folder();
     }
 }
 #endif
@@ -371,12 +367,5 @@ TEST(an_init_waits_for_a_close_before_the_newest_id) {
 int main(int argc, char **argv) {
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (shared == MAP_FAILED) return 1;
-#if FLAKE_I_HAS_FILES
-    if (!mkdtemp(folder)) return 1;
-    const int status = check_main(argc, argv);
-    remove_what_is("");
-    return status;
-#else
     return check_main(argc, argv);
-#endif
 }

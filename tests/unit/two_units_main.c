@@ -104,5 +104,3 @@ TEST(default_generators_are_one_for_both_units) {
 TEST(containers_of_cxx_take_ids) {
     if (other_unit.what_containers_miss) CHECK_STR(other_unit.what_containers_miss(), "");
 }
-
-int main(int argc, char **argv) { return check_main(argc, argv); }
