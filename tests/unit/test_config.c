@@ -443,7 +443,10 @@ TEST(where_none_can_be_made_it_is_null_and_the_reason) {
     check_not_made("node=abc", "config: node: \"abc\" is neither a number nor a range");
     check_not_made("twitter node=1024 dir=none", "node");
     check_not_made("js53 lanes=65535 node=1 dir=none", "lane_count");
-    check_not_made("node=1 dir=none epoch_ms=1577836800", "epoch_ms");
+    check_not_made("node=1 dir=none epoch_ms=100000000", "epoch_ms"); /* in seconds, from 1973 to 2286 */
+    check_not_made("node=1 dir=none epoch_ms=9999999999", "epoch_ms");
+    CHECK_EQ(flake_free(made("node=1 dir=none epoch_ms=99999999"), NULL), FLAKE_OK);
+    CHECK_EQ(flake_free(made("node=1 dir=none epoch_ms=10000000000"), NULL), FLAKE_OK);
     check_not_made("twitter node=1000-1024 dir=x", "node: 1024 is above 1023");
 #ifdef HAS_FILES
     check_not_made("node=1 dir=x horizon_ms=86400001", "options: horizon_ms");
