@@ -93,7 +93,7 @@ static void campaign_configure(void) {
     sno_snapshot pool;
     flake_why why;
     campaign_is_sno = !strcmp(campaign_header, "sno");
-    if (!campaign_is_sno && strcmp(campaign_header, "flake") != 0) campaign_usage("--header=flake|sno, not", campaign_header);
+    if (!campaign_is_sno && strcmp(campaign_header, "flake")) campaign_usage("--header=flake|sno, not", campaign_header);
     if ((campaign_is_sno ? sno_config_parse(campaign_words, &config, &pool, &why)
                          : flake_config_parse(campaign_words, &config, &why)) != FLAKE_OK)
         campaign_usage(campaign_is_sno ? "sno.h rejects this:" : "flake.h rejects this:", why.text);

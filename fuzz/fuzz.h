@@ -13,6 +13,7 @@
 #endif
 
 #define REAL_SLEEP /* the hooks are below */
+#define CHECK_OWN_MAIN
 #include "../tests/support/support.h"
 #include "../tests/support/oracle.h"
 

@@ -7,6 +7,7 @@
  *     KIND.NAME     the lines of the ids whose time, taken from them, lies in that window
  */
 #define REAL_SLEEP
+#define CHECK_OWN_MAIN
 #include "support.h"
 #include "flake.h"
 #include "sno.h"

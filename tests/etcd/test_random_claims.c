@@ -4,7 +4,6 @@
  * compared with a naive reader, with bytes from a seed in place of a fuzzer's.
  */
 #define FUZZ_LIBFUZZER /* for driver.h: no main */
-#define CHECK_OWN_MAIN
 #include "../../fuzz/fuzz_claims.c"
 #include "../../fuzz/seeded.h"
 

@@ -57,6 +57,7 @@ static void (*check_failed)(void);                       /* called for each fail
 
 static inline void check_fail(const char *file, int line, const char *what) {
     if (++check_failures <= 5) printf("  %s:%d: %s\n", file, line, what);
+    (void)fflush(stdout); /* a crash may follow */
     if (check_failed) check_failed();
 }
 
@@ -87,18 +88,18 @@ static inline void check_turn(void) {
     } while (0)
 
 #define CHECK_EQ(a, b) check_equal(__FILE__, __LINE__, #a, #b, (int64_t)(a), (int64_t)(b))
-static inline void check_equal(const char *file, int line, const char *a_text, const char *b_text, int64_t a, int64_t b) {
+static inline void check_equal(const char *file, int line, const char *a_is, const char *b_is, int64_t a, int64_t b) {
     char text[256];
     if (a == b) return;
-    (void)snprintf(text, sizeof text, "%s is %" PRId64 ", not %s = %" PRId64, a_text, a, b_text, b);
+    (void)snprintf(text, sizeof text, "%s is %" PRId64 ", not %s = %" PRId64, a_is, a, b_is, b);
     check_fail(file, line, text);
 }
 
 #define CHECK_STR(a, b) check_same_text(__FILE__, __LINE__, #a, a, b)
 static inline void check_same_text(const char *file, int line, const char *a_text, const char *a, const char *b) {
     char text[512];
-    if (strcmp(a, b) == 0) return;
-    (void)snprintf(text, sizeof text, "%s is \"%s\", not \"%s\"", a_text, a, b);
+    if (a && strcmp(a, b) == 0) return;
+    (void)snprintf(text, sizeof text, "%s is \"%s\", not \"%s\"", a_text, a ? a : "(null)", b);
     check_fail(file, line, text);
 }
 

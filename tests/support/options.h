@@ -7,14 +7,14 @@
 #define OPTIONS_H
 
 #ifdef FLAKE_H
-static inline flake_options options_of_flake(uint32_t seq_min, uint32_t seq_max, int64_t (*now_ns)(void *), void *user) {
+static inline flake_options options_of_flake(uint32_t seq_min, uint32_t seq_max, int64_t (*now_ns)(void *), void *of) {
     flake_options o;
     memset(&o, 0, sizeof o);
     o.layout = flake_layout_idgen;
     o.seq_min = seq_min;
     o.seq_max = seq_max;
     o.clock.now_ns = now_ns;
-    o.clock.user = user;
+    o.clock.user = of;
     return o;
 }
 

@@ -438,8 +438,8 @@ TEST(a_file_that_another_creates_is_waited_for_a_moment) {
     }
 }
 
-/* Nor is any other error, and each number of the range would have it. */
-TEST(a_missing_directory_is_not_waited_for) {
+/* A missing directory, no descriptor left, a full disk: init fails after few calls, and without a sleep. */
+TEST(only_a_number_in_use_is_waited_for) {
     flake_options o = options_in_scene();
     o.claim_wait_ms = 100000;
     for (int is_range = 0; is_range < 2; is_range++) {

@@ -8,38 +8,38 @@
 #include "process_scene.h"
 
 /* Reads and writes that are cut short or interrupted. */
-static struct stint {
+static struct partial_io {
     size_t most;             /* bytes at once; 0: all */
-    bool interrupts, is_odd; /* every other call */
+    bool interrupts, is_let_through; /* every other call */
     bool writes_nothing;     /* a write returns 0 */
     bool fails;              /* with EIO; and interrupts: every other call */
     int calls;
-} stint;
+} partial_io;
 
-static bool stint_goes_on(void) {
-    if (++stint.calls > 100000) { /* for ever */
+static bool partial_goes_on(void) {
+    if (++partial_io.calls > 100000) { /* for ever */
         printf("  reads or writes without end\n");
         exit(1);
     }
-    stint.is_odd = !stint.is_odd;
-    errno = stint.fails ? EIO : EINTR;
-    return stint.interrupts ? !stint.is_odd : !stint.fails;
+    partial_io.is_let_through = !partial_io.is_let_through;
+    errno = partial_io.fails ? EIO : EINTR;
+    return partial_io.interrupts ? !partial_io.is_let_through : !partial_io.fails;
 }
 
-static size_t stint_of(size_t n) { return stint.most && stint.most < n ? stint.most : n; }
+static size_t part_of(size_t n) { return partial_io.most && partial_io.most < n ? partial_io.most : n; }
 
 #undef read
 #undef write
-static ssize_t stint_read(int fd, void *to, size_t n) {
-    return stint_goes_on() ? read(fd, to, stint_of(n)) : -1;
+static ssize_t partial_read(int fd, void *to, size_t n) {
+    return partial_goes_on() ? read(fd, to, part_of(n)) : -1;
 }
 
-static ssize_t stint_write(int fd, const void *from, size_t n) {
-    if (stint.writes_nothing && ++stint.calls < 100000) return 0;
-    return stint_goes_on() ? write(fd, from, stint_of(n)) : -1;
+static ssize_t partial_write(int fd, const void *from, size_t n) {
+    if (partial_io.writes_nothing && ++partial_io.calls < 100000) return 0;
+    return partial_goes_on() ? write(fd, from, part_of(n)) : -1;
 }
-#define read(fd, to, n)    stint_read(fd, to, n)
-#define write(fd, from, n) stint_write(fd, from, n)
+#define read(fd, to, n)    partial_read(fd, to, n)
+#define write(fd, from, n) partial_write(fd, from, n)
 #include "scripted_directory.h"
 
 static const int64_t start_ns = 1700000000000000000;
@@ -269,55 +269,55 @@ TEST(files_of_version_0_1_0_are_refused) {
 
 /* ---- system calls that do less ---- */
 
-static void begin_stint(void) {
+static void begin_partial_io(void) {
     begin();
-    memset(&stint, 0, sizeof stint);
+    memset(&partial_io, 0, sizeof partial_io);
 }
 
 TEST(what_is_written_and_read_in_parts_is_whole) {
     for (size_t most = 1; most < 200; most = most * 3 + 1)
         for (int interrupts = 0; interrupts < 2; interrupts++) {
-            begin_stint();
-            stint.most = most;
-            stint.interrupts = interrupts;
+            begin_partial_io();
+            partial_io.most = most;
+            partial_io.interrupts = interrupts;
             for (int run = 0; run < 3; run++, pass_ms(5)) {
-                stint.calls = 0;
+                partial_io.calls = 0;
                 CHECK_EQ(init_slot(&gen, 7), FLAKE_OK);
-                CHECK(stint.calls > file_size / 200);
+                CHECK(partial_io.calls > file_size / 200); /* the whole file, in parts of at most 121 bytes */
                 for (int i = 0; i < 3; i++, pass_ms(2900)) CHECK_EQ(draw_from(&gen), FLAKE_OK);
                 close_it(&gen);
             }
-            memset(&stint, 0, sizeof stint);
+            memset(&partial_io, 0, sizeof partial_io);
             CHECK_EQ(read_file(path_of("7.slot"), image, sizeof image), file_size);
         }
 }
 
 TEST(a_write_of_nothing_is_a_failed_one) {
     uint64_t id = 7;
-    begin_stint();
-    stint.writes_nothing = true;
+    begin_partial_io();
+    partial_io.writes_nothing = true;
     const int before = descriptors();
     CHECK_EQ(init_slot(&gen, 7), FLAKE_IO);
     CHECK_EQ(descriptors(), before);
     CHECK_EQ(access(path_of("7.slot"), F_OK), -1);
     CHECK_EQ(access(path_of("7.slot.new"), F_OK), -1);
-    stint.writes_nothing = false;
+    partial_io.writes_nothing = false;
     CHECK_EQ(init_slot(&gen, 7), FLAKE_OK);
-    stint.writes_nothing = true;
+    partial_io.writes_nothing = true;
     CHECK_EQ(flake_extend(&gen, NULL), FLAKE_OK); /* there is nothing to write yet */
     pass_ms(4000);
     CHECK_EQ(flake_extend(&gen, NULL), FLAKE_IO);
     FAILS(flake_try(&gen, &id), FLAKE_IO, id);
-    stint.writes_nothing = false;
+    partial_io.writes_nothing = false;
     CHECK_EQ(flake_try(&gen, &id), FLAKE_OK);
     close_it(&gen);
     pass_ms(5);
     for (int in_part = 0; in_part < 2; in_part++) {
-        stint = (struct stint){100, in_part, in_part, .fails = true};
+        partial_io = (struct partial_io){100, in_part, in_part, .fails = true};
         CHECK_EQ(init_slot(&gen, 7), FLAKE_IO);
         CHECK(strstr(why.text, ": cannot be read: ") && strstr(why.text, strerror(EIO)));
     }
-    memset(&stint, 0, sizeof stint);
+    memset(&partial_io, 0, sizeof partial_io);
     CHECK_EQ(init_slot(&gen, 7), FLAKE_OK);
     CHECK_STR(why.text, ""); /* which is for failures */
 }
@@ -334,7 +334,7 @@ TEST(a_lock_that_cannot_be_had_is_not_anothers) {
     return;
 #endif
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        begin_stint();
+        begin_partial_io();
         const int open_before = descriptors();
         for (int is_there = 0; is_there < 2; is_there++) {
             trap = (struct trap){.name = "fcntl", .error = cases[i].error};
@@ -370,7 +370,7 @@ static void keep_no_more(void) { CHECK(kept_on_exec() <= kept_before); }
 /* At no system call does a file have the number of a closed stream, or would a program started then get it. */
 TEST(a_closed_stream_is_not_stood_in_for_and_no_program_gets_a_descriptor) {
     for (unsigned closed = 0; closed < 8; closed++) {
-        begin_stint();
+        begin_partial_io();
         IN_CHILD {
             for (int fd = 0; fd < 3; fd++)
                 if (closed >> fd & 1) (void)close(fd);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * Texts of a fixed width, compared with the slow reference: UUIDs and ULIDs (flake.h, >>128-bit); snos, also as JSON and
+ * Texts of a fixed width, beside the slow reference's: UUIDs and ULIDs (flake.h, >>128-bit); snos, also as JSON and
  * as UUIDs (sno.h). Known ones first, then any byte, any length, and arrays. The calls use vectors where the processor
  * has them, in test_fixed_text_plain.c portable code. (Edited at random: test_random_text.c.)
  * Runs on Windows: it needs neither fork nor POSIX.
@@ -59,13 +59,13 @@ static sno_id *snos_at(flake128 *ids) { return (sno_id *)(void *)ids; }
 static void to_sno(const flake128 *id, char *out) { sno_encode(sno_in(id), out); }
 static void to_json(const flake128 *id, char *out) { sno_to_json(sno_in(id), out); }
 static void to_sno_uuid(const flake128 *id, char *out) { sno_to_uuid(sno_in(id), out); }
-static void to_sno_n(const flake128 *ids, size_t n, char *out) { sno_encode_n((const sno_id *)(const void *)ids, n, out); }
+static void to_sno_n(const flake128 *id, size_t n, char *out) { sno_encode_n((const sno_id *)(const void *)id, n, out); }
 static flake_status from_sno(const char *text, size_t len, flake128 *id) { return sno_decode(text, len, snos_at(id)); }
-static flake_status from_json(const char *text, size_t len, flake128 *id) { return sno_from_json(text, len, snos_at(id)); }
+static flake_status from_json(const char *text, size_t n, flake128 *id) { return sno_from_json(text, n, snos_at(id)); }
 static flake_status from_sno_uuid(const char *text, size_t len, flake128 *id) {
     return sno_from_uuid(text, len, snos_at(id));
 }
-static flake_status from_sno_n(const char *text, size_t n, flake128 *ids) { return sno_decode_n(text, n, snos_at(ids)); }
+static flake_status from_sno_n(const char *text, size_t n, flake128 *id) { return sno_decode_n(text, n, snos_at(id)); }
 
 static const text_wide of_snos[] = {
     {16, slow_to_sno, slow_from_sno, to_sno, from_sno, to_sno_n, from_sno_n, 16, 10},

@@ -53,3 +53,5 @@ TEST(random_scripts_with_full_words_follow_the_oracle) {
     seeded_play(play_one, 7000000, 5000, how);
     fixed = NULL;
 }
+
+int main(int argc, char **argv) { return check_main(argc, argv); }

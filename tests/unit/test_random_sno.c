@@ -64,3 +64,5 @@ TEST(random_scripts_of_sno_follow_the_oracle) {
     seeded_play(play_any, 6000000, 20000, any);
     seeded_play(play_pool, 7000000, 20000, back);
 }
+
+int main(int argc, char **argv) { return check_main(argc, argv); }

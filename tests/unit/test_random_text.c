@@ -14,3 +14,5 @@ TEST(random_texts_are_what_naive_readers_say) {
     const seeded any = {0, 0, 0, 0};
     seeded_play(convert, 8000000, 200000, any);
 }
+
+int main(int argc, char **argv) { return check_main(argc, argv); }

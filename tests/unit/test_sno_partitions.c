@@ -38,8 +38,8 @@ static flake_status init_any(sno_gen *g) { return sno_init(g, flake_node_none(),
 #if !defined(_WIN32)
 #include "children.h"
 
-/* A test in a child of its own, as it uses up partitions: the next child begins without them. First of all tests, as
- * long as this process has taken no partition. */
+/* A test in a child of its own, as it uses up partitions: the next child begins without them. These tests come first
+ * in the file, since a child inherits what its parent has taken. */
 #define TEST_IN_CHILD(name)                 \
     static void in_child_##name(void);      \
     TEST(name) {                            \

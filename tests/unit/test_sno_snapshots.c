@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * Snapshots of sno's generators: what they tell, and that nothing repeats that continues from one (SAFE, SETTLE,
- * TALLY); shards and their pool; and two callers of which one acts in the middle of the other's call (I1, I5).
+ * Snapshots of sno's generators: what they tell, and that nothing repeats that continues from one; shards and their
+ * pool; and two callers, one in the middle of the other's call. (Labels of flake.h: SAFE, SETTLE, TALLY, I1, I5.)
  * Runs on Windows: it needs neither fork nor POSIX.
  */
 #include "scripted_sno.h"

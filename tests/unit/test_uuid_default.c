@@ -98,7 +98,7 @@ static void as_at_program_start(void) {
     family->n = 0;
 }
 
-static void with_a_clock_that_stops(void) {
+static void with_a_clock_that_only_sleeps_move(void) {
     as_at_program_start();
     machine.per_reading_ns = 0;
 }
@@ -170,7 +170,7 @@ TEST(one_word_serves_all_calls) {
 
 /* A cached ULID counter counts only if its words belong together. */
 TEST(cached_words_of_two_ms_are_not_used) {
-    with_a_clock_that_stops();
+    with_a_clock_that_only_sleeps_move();
     uint64_t last = ulid_counter(ulid());
     for (unsigned i = 0; i < 9; i++) {
         flake_atomic64 *const word = &its_generator()->keys.ulid[i % 3];
@@ -182,7 +182,7 @@ TEST(cached_words_of_two_ms_are_not_used) {
 static void hold_the_clock(void) { machine.now_ns = T * MS; }
 
 TEST(a_full_ms_is_waited_out) {
-    with_a_clock_that_stops();
+    with_a_clock_that_only_sleeps_move();
     flake128 last = uuid();
     for (int i = 1; i < 65536; i++) rises(&last, uuid());
     CHECK(uuid_ms(last) == T && !machine.sleeps);
@@ -220,7 +220,7 @@ TEST(no_generator_begins_before_1984) {
 
 /* A sleep cannot end if the second does not pass. */
 TEST(a_clock_that_stands_still_gives_the_ids_of_one_ms) {
-    with_a_clock_that_stops();
+    with_a_clock_that_only_sleeps_move();
     for (int i = 0; i < 65536; i++) (void)uuid();
     machine.meanwhile = hold_the_clock;
     no_call_gives(FLAKE_AGAIN);
@@ -428,7 +428,7 @@ static void take_all_places(void) {
 }
 
 TEST(a_call_that_finds_no_place_waits_for_a_maker) {
-    with_a_clock_that_stops();
+    with_a_clock_that_only_sleeps_move();
     take_all_places();
     machine.meanwhile = is_made_at_the_third_nap;
     const flake128 id = uuid();
@@ -595,7 +595,7 @@ static void child_that_is_cloned_first(void) {
 
 /* All in one ms, from the same ticket on. */
 static void relatives(bool has_drawn, bool leased) {
-    with_a_clock_that_stops();
+    with_a_clock_that_only_sleeps_move();
     if (leased) learn();
     const int64_t ms = machine.now_ns / MS;
     if (has_drawn) draw_for_the_family();
@@ -615,7 +615,7 @@ static void relatives(bool has_drawn, bool leased) {
 static void store_an_id(void) { family->ids[0] = uuid(); }
 
 TEST(counters_begin_elsewhere_in_each_process) {
-    with_a_clock_that_stops();
+    with_a_clock_that_only_sleeps_move();
     const uint64_t drawn = counter_of(uuid());
     uint64_t counters[8];
     for (unsigned i = 0; i < 8; i++) {
