@@ -636,8 +636,8 @@ FLAKE_I_MUST_USE FLAKE_API flake_status flake_reinit_after_fork(flake_gen *, fla
  *     FLAKE_AGAIN                this signal handler has interrupted a write of the file */
 FLAKE_API flake_status flake_close(flake_gen *, flake_why *);
 /* Writes a horizon now, from any thread of the holder, also beside draws and close. FLAKE_INVALID: there is no
- * directory, this process is not the holder, the machine was cloned, a copy, or not the first shard. FLAKE_CLOSED. FLAKE_IO: the old horizon
- * remains. FLAKE_MISMATCH: the file is lost. */
+ * directory, this process is not the holder, the machine was cloned, a copy, or not the first shard. FLAKE_CLOSED.
+ * FLAKE_IO: the old horizon remains. FLAKE_MISMATCH: the file is lost. */
 FLAKE_API flake_status flake_extend(flake_gen *, flake_why *);
 /* With shared_memory, if the holder has died: makes this process the holder, and draws continue. Also beside draws
  * and extend. A dead holder's number is free: use a fixed one, or a range of this program alone. Let a worker call
@@ -752,9 +752,9 @@ FLAKE_API bool flake_ring_pop(flake_ring *, flake_overflow *);
 
 /* ---- cloned machines ----
  *
- * Call it in each process after a virtual machine is resumed, restored or cloned: a process cannot detect
- * that. From then on every generator, except those in shared memory, behaves as after a fork. From any thread or signal handler. It
- * reaches the generators of its own copy of this header and of sno.h. A shared library that hides its symbols, or
+ * Call it in each process after a virtual machine is resumed, restored or cloned: a process cannot detect that. From
+ * then on every generator, except those in shared memory, behaves as after a fork. From any thread or signal handler.
+ * It reaches the generators of its own copy of this header and of sno.h. A shared library that hides its symbols, or
  * was opened with RTLD_LOCAL, must call it too. */
 FLAKE_API void flake_machine_cloned(void);
 
