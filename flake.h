@@ -4900,8 +4900,8 @@ FLAKE_I_FN void flake_i_claim_drop(flake_i_claim *c, bool is_inherited, bool is_
     flake_i_record r;
     bool is_held = true;
     if (!is_shared) c->file.fd = -1;
-    /* Of what was inherited by a descriptor of its own: the inherited one would move the parent's position. The holder's
-     * descriptor is read itself: the path may lead elsewhere by now, and there may be no other one left. */
+    /* Of what was inherited by a descriptor of its own: the inherited one would move the parent's position. The
+     * holder's descriptor is read itself: the path may lead elsewhere by now, and there may be no other one left. */
     const bool has_later = flake_i_file_is_open(&file) &&
                            (is_inherited ? flake_i_slot_look(c->path, &r, &is_held, NULL)
                                          : flake_i_slot_read(&file, c->path, &r, NULL)) == FLAKE_OK &&

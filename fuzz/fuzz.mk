@@ -33,7 +33,7 @@ fuzz-replay: $(FUZZERS:%=$(BUILD)/fuzz/replay_%) ## the fuzzers' corpus, with an
 
 HOURS    ?= 1
 CAMPAIGN ?= --config="node=1 dir=none"
-campaign: $(BUILD)/flags ## HOURS=1 of search for a duplicate (clang), with CAMPAIGN="--config='twitter node=7 dir=none'"
+campaign: $(BUILD)/flags ## HOURS=1 of search for a duplicate (clang) with CAMPAIGN=--config='...'
 	@mkdir -p $(BUILD)/fuzz
 	clang -std=c11 $(WARN) -O2 -fsanitize=fuzzer -DFUZZ_LIBFUZZER -I. -Itests/support fuzz/campaign.c -o $(BUILD)/fuzz/campaign
 	$(BUILD)/fuzz/campaign $(CAMPAIGN) -max_total_time=$$(echo '$(HOURS)' | awk '{ printf "%d", $$1 * 3600 }') \
