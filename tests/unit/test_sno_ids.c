@@ -33,6 +33,8 @@ static void peers_row(char **field) {
     CHECK_EQ(sno_compose(sno_units(row), sno_tick(row), sno_meta(row), sno_partition(row), sno_sequence(row), &id),
              FLAKE_OK);
     CHECK(sno_equal(id, row));
+    sno_to_bytes(row, (uint8_t *)json);
+    CHECK(memcmp(json, row.bytes, sizeof row.bytes) == 0);
     sno_encode(row, text);
     CHECK_STR(text, field[6]);
     CHECK_EQ(sno_decode(field[6], 16, &id), FLAKE_OK);

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * The system's sleep (flake_i_system_sleep), which signals interrupt as often as a test says: it sleeps until an
- * absolute time, and leaves errno unchanged. Then which counter is cheap enough for the fast clock.
+ * System calls that a test replaces. A sleep (flake_i_system_sleep), which signals interrupt as often as a test says,
+ * lasts until an absolute time. Random bytes (flake_i_system_random): a machine that has just started waits for them,
+ * rather than take bytes that a copy of it may also get. Both leave errno unchanged. Then which counter is cheap enough
+ * for the fast clock.
  */
 #define _GNU_SOURCE
 #include "check.h"
 #include <errno.h>
+#include <stdarg.h>
 #include <time.h>
 
 static const int64_t a_second = 1000000000;
@@ -79,5 +82,50 @@ TEST(a_counter_suits_if_it_is_cheaper_than_the_clock_but_not_by_far) {
         readings = 0;
         CHECK_EQ(flake_i_counter_suits(&clock), prices[i][2]);
     }
+}
+#endif
+
+#if defined(SYS_getrandom)
+static struct {
+    unsigned calls, interrupted, flags; /* flags: of all calls */
+    int refuses_with;
+} kernel;
+
+/* Replaces the C library's. */
+long syscall(long number, ...) {
+    va_list values;
+    va_start(values, number);
+    uint8_t *const to = va_arg(values, uint8_t *);
+    const size_t n = va_arg(values, size_t);
+    kernel.flags |= va_arg(values, unsigned);
+    va_end(values);
+    kernel.calls++;
+    errno = number != SYS_getrandom ? ENOSYS : kernel.interrupted ? EINTR : kernel.refuses_with;
+    if (kernel.interrupted) kernel.interrupted--;
+    if (errno) return -1;
+    for (size_t i = 0; i < n; i++) to[i] = (uint8_t)(0xa0 + i);
+    return (long)n;
+}
+
+TEST(the_kernel_is_asked_to_wait_until_it_has_random_bytes) {
+    uint8_t bytes[16] = {0};
+    memset(&kernel, 0, sizeof kernel);
+    kernel.interrupted = 3; /* by signals, meanwhile */
+    errno = 7;
+    CHECK(flake_i_random_bytes(bytes, sizeof bytes));
+    CHECK_EQ(kernel.flags, 0); /* GRND_NONBLOCK would be 1, GRND_INSECURE 4 */
+    CHECK_EQ(kernel.calls, 4);
+    CHECK_EQ(bytes[0], 0xa0);
+    CHECK_EQ(bytes[15], 0xaf);
+    CHECK_EQ(errno, 7);
+}
+
+TEST(without_that_call_a_file_is_read) {
+    uint8_t bytes[2][16] = {{0}};
+    memset(&kernel, 0, sizeof kernel);
+    kernel.refuses_with = ENOSYS;
+    for (int i = 0; i < 2; i++) CHECK(flake_i_random_bytes(bytes[i], sizeof bytes[i]));
+    CHECK_EQ(kernel.calls, 2);
+    CHECK(memcmp(bytes[0], bytes[1], sizeof bytes[0]) != 0);
 }
 #endif
