@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -25,17 +26,17 @@ static bool (*on_call)(const char *name); /* false: it fails, with the hook's er
 
 /* What happens at some of these calls, without a function of the test; after disk_begin: nothing. */
 static struct trap {
-    const char *name;  /* of the calls that count; NULL: all */
-    int from, n;       /* from this one of them on (0: the first), at so many; n 0: at all that follow */
-    int error;         /* they fail with this errno; 0: they do not */
-    void (*act)(void); /* called before each, which has no trap itself */
-    int calls;         /* those that counted, so far */
+    const char *name;   /* of the calls that count; NULL: all */
+    int from, n;        /* from this one of them on (0: the first), at so many; n 0: at all that follow */
+    int error;          /* they fail with this errno; 0: they do not */
+    void (*act)(void);  /* called before each, which has no trap itself */
+    _Atomic(int) calls; /* those that counted, so far, of all threads */
 } trap;
 
 static inline bool call_made(const char *name) {
     if (on_call && !on_call(name)) return false;
     if (trap.name && strcmp(trap.name, name) != 0) return true;
-    const int from = trap.from ? trap.from : 1, at = ++trap.calls;
+    const int from = trap.from ? trap.from : 1, at = atomic_fetch_add_explicit(&trap.calls, 1, memory_order_relaxed) + 1;
     if (at < from || (trap.n && at >= from + trap.n)) return true;
     if (trap.act) {
         const struct trap this_one = trap;
@@ -49,8 +50,7 @@ static inline bool call_made(const char *name) {
 
 static struct disk {
     int calls;     /* of those that write, so far */
-    int fail_from; /* from this one on `fails` of them fail; 0: none */
-    int fails;
+    int fail_from, fails; /* from this one on so many of them fail; 0: none */
     bool only_syncs;  /* of these calls; writes reach the kernel's cache */
     int kill_at;      /* the process is killed before this call; 0: never */
     int kill_at_sync; /* likewise, counting only syncs of the file in place */
