@@ -167,9 +167,9 @@ static const char claims_digits64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmno
 static void claims_to_64(const uint8_t *bytes, size_t n, char *out) {
     size_t at = 0;
     for (size_t bit = 0; bit < 8 * n; bit += 6) {
-        unsigned value = 0;
-        for (size_t i = bit; i < bit + 6; i++) value = value << 1 | (i < 8 * n ? bytes[i / 8] >> (7 - i % 8) & 1u : 0u);
-        out[at++] = claims_digits64[value];
+        unsigned v = 0;
+        for (size_t i = bit; i < bit + 6; i++) v = v << 1 | (i < 8 * n ? 1u & (unsigned)bytes[i / 8] >> (7 - i % 8) : 0u);
+        out[at++] = claims_digits64[v];
     }
     while (at % 4) out[at++] = '=';
     out[at] = 0;

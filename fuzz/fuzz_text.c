@@ -218,7 +218,7 @@ static void text_check_fields(void) {
         fuzz_same("decompose", flake_decompose(&l, id, &back), FLAKE_OK);
         fuzz_same_u64("node", back.node, f.node);
         fuzz_same("seq", back.seq, (int64_t)f.seq);
-        fuzz_same("unit of its time", back.unix_ms, l.epoch_ms + (int64_t)(f.time * l.unit_ms));
+        fuzz_same("unit of its time", back.unix_ms, (int64_t)((uint64_t)l.epoch_ms + f.time * l.unit_ms));
     }
 
     /* Any 64 bits: an ID of the layout, or refused. */
