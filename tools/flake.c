@@ -1412,11 +1412,11 @@ static int tool_list_layouts(int others, char **words) {
 /* ---- nodes ---- */
 
 #if FLAKE_I_HAS_FILES
-/* The number of NUMBER.slot. False: another name. */
-static bool tool_number_of_slot(const char *name, uint64_t *number) {
+/* The number of NUMBER and this end, such as ".slot". False: another name. */
+static bool tool_number_of(const char *name, const char *end, uint64_t *number) {
     char digits[24];
     const size_t length = strcspn(name, ".");
-    if (strcmp(name + length, ".slot") != 0 || length == 0 || length >= sizeof digits) return false;
+    if (strcmp(name + length, end) != 0 || length == 0 || length >= sizeof digits) return false;
     memcpy(digits, name, length);
     digits[length] = '\0';
     return digits[strspn(digits, "0123456789")] == '\0' && tool_number(digits, number) &&
@@ -1452,7 +1452,7 @@ static tool_entry *tool_list(const char *dir, size_t *count) {
             tool_failed("out of memory for the names of %s", dir);
         memcpy(entries[n].name, found->d_name, size);
         entries[n].number = 0;
-        entries[n].is_slot = tool_number_of_slot(found->d_name, &entries[n].number);
+        entries[n].is_slot = tool_number_of(found->d_name, ".slot", &entries[n].number);
         n++;
     }
     if (errno) tool_failed("%s: %s", dir, strerror(errno));
@@ -1554,7 +1554,8 @@ static int tool_nodes(int others, char **words) {
         flake_why why;
         bool is_held = false;
         const int length = snprintf(path, sizeof path, "%s/%s", dir, e->name);
-        if (strstr(e->name, ".slot.new")) tool_print_unusable(e, "starting", "waits in init, or was killed while it did");
+        uint64_t begun;
+        if (tool_number_of(e->name, ".slot.new", &begun)) tool_print_unusable(e, "starting", "waits in init, or was killed while it did");
         else if (!e->is_slot) tool_print_unusable(e, "foreign", "not the file of a number");
         else if (length >= (int)sizeof path) tool_print_unusable(e, "unusable", "its path is too long");
         else if (flake_i_slot_look(path, &record, &is_held, &why) != FLAKE_OK)

@@ -738,6 +738,7 @@ echo "a text, and of no number" > "$nodes/9.slot"
 : > "$nodes/05.slot"
 : > "$nodes/notes.txt"
 : > "$nodes/10.slot.new"
+: > "$nodes/10.slot.new.old"
 printf 'quote "\\ end' > "$dir/out"
 : > "$nodes/$(cat "$dir/out")"
 has nodes_cut_short "^unusable 5.slot: is cut short or damaged$" node 5
@@ -747,6 +748,7 @@ has nodes_link "^unusable 8.slot: cannot be opened: " node 8
 has nodes_text "^unusable 9.slot: is not of a number, or of an earlier version$" node 9
 has nodes_foreign "^ *foreign *notes.txt: not the file of a number$" "$flake" nodes "$nodes"
 has nodes_starting "^ *starting *10.slot.new: waits in init, or was killed while it did$" "$flake" nodes "$nodes"
+has nodes_foreign_by_its_end "^ *foreign *10.slot.new.old: not" "$flake" nodes "$nodes"
 has nodes_foreign_by_its_zero "^ *foreign *05.slot: not" "$flake" nodes "$nodes"
 has nodes_foreign_with_a_quote "^{\"file\":\"quote ?? end\",\"state\":\"foreign\",\"why\":\"[a-z ]*\"}$" "$flake" nodes --json "$nodes"
 says nodes_in_order "0 1 2 3 4 5 6 7 8 9" sh -c "'$flake' nodes '$nodes' | sed -n 's/^\([0-9][0-9]*\) .*/\1/p' | paste -sd' ' -"
