@@ -106,9 +106,9 @@ static void keep(worker *w, unsigned which, uint64_t id, uint64_t newest_before)
      : by == TRY_N  ? prefix##_try_n(w->gen, ids, *n, n)    \
                     : prefix##_try_at(w->gen, now_ms, ids))
 
-/* One call for *n IDs; then it returned *n. A batch that fails has returned those before the failure. */
-static flake_status draw(worker *w, call by, uint64_t *ids, size_t *n) {
-    flake128 wide_ids[most_batch];
+/* One call for *n IDs; then it returned *n. A batch that fails has returned those before the failure. 128-bit IDs pass
+ * through wide_ids. */
+static flake_status draw(worker *w, call by, uint64_t *ids, flake128 *wide_ids, size_t *n) {
     const int64_t now_ms = by == TRY_AT ? plan_now_ms(w->p) : 0;
     flake_parts parts;
     size_t done = 0;
@@ -127,16 +127,18 @@ static flake_status draw(worker *w, call by, uint64_t *ids, size_t *n) {
     return status;
 }
 
-/* Draws some IDs: one call, or tries until there is an ID. */
+/* Draws some IDs: one call, or tries until there is an ID. The buffers are not on the stack: that of musl's threads has
+ * 128 KB, for a signal handler as well. */
 static void step(worker *w) {
-    uint64_t ids[most_batch];
+    static _Thread_local uint64_t ids[most_batch];
+    static _Thread_local flake128 wide_ids[most_batch];
     call by = w->p->by;
     if (by == MIXED) by = (call)random_below(&w->random, w->p->from == SHARED ? 6 : 5);
     if (by == TRY_AT && has_lanes(w->p)) by = TRY; /* lanes have no try_at */
     for (;;) {
         const uint64_t newest = atomic_load(&newest_unit);
         size_t n = by == NEXT_N || by == TRY_N ? 1 + (size_t)random_below(&w->random, w->p->batch) : 1;
-        const flake_status status = draw(w, by, ids, &n);
+        const flake_status status = draw(w, by, ids, wide_ids, &n);
         for (size_t i = 0; i < n; i++) keep(w, by == PREFETCH ? stocked : own, ids[i], newest);
         if (status != FLAKE_AGAIN || by == NEXT || by == NEXT_N || by == PREFETCH) {
             w->refused += status != FLAKE_OK;
@@ -151,10 +153,11 @@ static void step(worker *w) {
 #if !defined(_WIN32)
 static void on_signal(int signal) {
     uint64_t id = 0, newest = atomic_load(&newest_unit);
+    flake128 wide_id;
     size_t n = 1;
     (void)signal;
     if (!me || me->got[in_handler].n == handler_room) return;
-    if (draw(me, NEXT, &id, &n) == FLAKE_OK) keep(me, in_handler, id, newest);
+    if (draw(me, NEXT, &id, &wide_id, &n) == FLAKE_OK) keep(me, in_handler, id, newest);
     else me->refused++;
 }
 #endif
