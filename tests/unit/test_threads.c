@@ -449,7 +449,7 @@ TEST(a_saturated_generator_repeats_no_id) {
                 {LANED, MIXED, most_threads, 0, FLAKE_CLOCK_EXACT}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         plan p = plan_of(rows[i].from, rows[i].by, rows[i].threads);
-        p.ms = 200;
+        p.ms = small ? 100 : 200;
         p.askers = 1;
         if (small) p.options.seq_max = 255, p.batch = 20; /* slow machines can exhaust this, too */
         if (p.from == LANED) p.shards = 4;

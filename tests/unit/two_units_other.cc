@@ -13,7 +13,7 @@
 #endif
 #include "two_units.h"
 
-#ifdef __cplusplus
+#if defined(__cplusplus) && !defined(REVERSED) // once with and once without shared functions: it compiles slowly
 #include <map> // these come after the headers, which do not need them
 #include <set>
 #include <unordered_map>

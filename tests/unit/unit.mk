@@ -6,7 +6,9 @@
 .PHONY: test run-tests sanitize
 
 WINDOWS_TESTS = $(patsubst tests/unit/%.c,%,$(shell grep -l "^ . Runs on Windows" tests/unit/test_*.c))
-ALL_TESTS = $(sort $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c)))
+# The longest first: as the last ones they would leave a core idle.
+LONGEST = test_threads test_processes
+ALL_TESTS = $(LONGEST) $(filter-out $(LONGEST),$(sort $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))))
 TESTS  ?= $(if $(filter Windows_NT,$(OS)),$(WINDOWS_TESTS),$(ALL_TESTS))
 # Tests that are scripts; `make test` runs none.
 SCRIPTS ?=
