@@ -155,6 +155,17 @@ TEST(a_coarse_clock_that_went_backwards_changes_the_tick) {
     CHECK_EQ(script_now.sleeps, 0);
 }
 
+/* A predecessor may have used the units between the coarse reading and the exact one. */
+TEST(a_pool_without_a_position_begins_at_an_exact_reading) {
+    flake_options o = options_of();
+    o.clock.kind = FLAKE_CLOCK_COARSE;
+    script_at_ms(unit_start_ms(start));
+    script_now.coarse_lag_ns = unit_ns;
+    script_now.coarse_slack_ns = (uint64_t)(2 * unit_ns);
+    restore_with(&gen, pool_of(0, 3), o);
+    EXPECT_ID(next_id(&gen), start, 0, 0);
+}
+
 static void pass(int64_t ns) {
     script_now.now_ns += ns;
     script_now.counter += (uint64_t)ns * 2;
