@@ -8,11 +8,9 @@
 #define CHECK_OWN_MAIN
 #include "support.h"
 #include "children.h"
-#include "mappings.h"
 #include "plugin.h"
 #include <dlfcn.h>
 #include <stdbool.h>
-#include <sys/mman.h>
 
 enum { MODULES = 64, COPIES = MODULES + 1, IDS = 500 }; /* the last copy is the program's own */
 
@@ -64,9 +62,7 @@ static void open_modules(void) {
         copies[i] = open_module(name, &handle);
     }
     copies[MODULES] = plugin_calls();
-    void *const memory = mmap(NULL, sizeof *our, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) exit(1);
-    our = (drawn *)memory;
+    our = (drawn *)shared_memory(sizeof *our);
 }
 
 /* ---- no duplicate ID ---- */
