@@ -323,9 +323,6 @@ TEST(node_numbers_have_bounds) {
     CHECK_EQ(flake_uniqueid_node(16, 0), NO_NUMBER);
     CHECK_EQ(flake_uniqueid_node(0, 2048), NO_NUMBER);
     CHECK_EQ(flake_uniqueid_node(0, 1u << 28), NO_NUMBER);
-    const flake_options idgen = on_script(flake_layout_idgen), uniqueid = on_script(flake_layout_uniqueid_ordered);
-    CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, NO_NUMBER), &idgen, NULL), FLAKE_NODE_RANGE);
-    CHECK_EQ(flake_init(&gen, flake_node_fixed(NULL, NO_NUMBER), &uniqueid, NULL), FLAKE_NODE_RANGE);
 }
 
 /* The name says what is wrong with the layout, which is 40-8-8 otherwise. */
