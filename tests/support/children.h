@@ -66,7 +66,7 @@ static inline void in_child(void (*part)(void)) { IN_CHILD part(); }
 
 /* With the children of this process. */
 static inline void *shared_memory(size_t size) {
-    void *const at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *const at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED) abort();
     return at;
 }
