@@ -8,11 +8,10 @@
 #define CHECK_OWN_MAIN
 #include "support.h"
 #include "children.h"
-#include "mappings.h"
+#include "temporary_dir.h"
 #include "plugin.h"
 #include <dlfcn.h>
 #include <stdbool.h>
-#include <sys/mman.h>
 
 enum { MODULES = 64, COPIES = MODULES + 1, IDS = 500 }; /* the last copy is the program's own */
 
@@ -64,9 +63,7 @@ static void open_modules(void) {
         copies[i] = open_module(name, &handle);
     }
     copies[MODULES] = plugin_calls();
-    void *const memory = mmap(NULL, sizeof *our, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) exit(1);
-    our = (drawn *)memory;
+    our = (drawn *)shared_memory(sizeof *our);
 }
 
 /* ---- no duplicate ID ---- */
@@ -151,17 +148,11 @@ TEST(a_module_that_is_closed_leaves_the_map_of_its_partitions) {
 /* ---- numbers that modules claim in one directory ---- */
 
 static const int64_t begin_ns = 1700000000000000000, soon_ns = 2200000000, later_ns = 3600000000000;
-static char folder[512];
 static int64_t told_ns;
 
 static int64_t told(void *unused) {
     (void)unused;
     return told_ns;
-}
-
-static void make_folder(void) {
-    (void)snprintf(folder, sizeof folder, "%s/numbers.XXXXXX", getenv("MODULES"));
-    if (!mkdtemp(folder)) exit(1);
 }
 
 static flake_status claim_of(int i, uint64_t from, uint64_t to, int64_t passed_ns) {
@@ -188,7 +179,7 @@ static void others_are_free_in_another_process(uint64_t first, uint64_t second) 
 }
 
 TEST(numbers_of_two_modules_are_two_numbers) {
-    make_folder();
+    begin_folder();
     const uint64_t first = claim(4, 0), second = claim(5, 0);
     CHECK(first != second);
     others_are_free_in_another_process(first, second);
@@ -196,10 +187,11 @@ TEST(numbers_of_two_modules_are_two_numbers) {
     others_are_free_in_another_process(first, first);
     release(4);
     IN_CHILD CHECK_EQ(claim(6, 2 * later_ns), first);
+    end_folder();
 }
 
 TEST(a_number_is_one_modules) {
-    make_folder();
+    begin_folder();
     CHECK_EQ(claim_of(4, 7, 7, 0), FLAKE_OK);
     CHECK_EQ(claim_of(5, 7, 7, 0), FLAKE_IN_USE);
     IN_CHILD CHECK_EQ(claim_of(6, 7, 7, later_ns), FLAKE_IN_USE); /* the failed attempt did not affect the first module */
@@ -207,6 +199,7 @@ TEST(a_number_is_one_modules) {
     release(4);
     CHECK_EQ(claim_of(5, 7, 7, later_ns), FLAKE_OK);
     release(5);
+    end_folder();
 }
 
 int main(int argc, char **argv) {

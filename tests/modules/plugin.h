@@ -20,10 +20,6 @@ typedef struct plugin {
     flake_status (*close)(flake_gen *, flake_why *);
 } plugin;
 
-#if defined(__GNUC__)
-__attribute__((visibility("default")))
-#endif
-const plugin *
-plugin_calls(void);
+__attribute__((visibility("default"))) const plugin *plugin_calls(void);
 
 #endif

@@ -69,13 +69,7 @@ static inline void check_endless(void) {
 }
 
 /* Each reading of a scripted clock and each sleep. Relaxed: it must not order what threads do. */
-static inline unsigned check_turn_number(void) {
-#if defined(__GNUC__)
-    return __atomic_fetch_add(&check_turns, 1u, __ATOMIC_RELAXED);
-#else
-    return check_turns++;
-#endif
-}
+static inline unsigned check_turn_number(void) { return __atomic_fetch_add(&check_turns, 1u, __ATOMIC_RELAXED); }
 
 /* Tests need at most six million turns. */
 static inline void check_turn(void) {

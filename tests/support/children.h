@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * Forked children: a block of the test runs in one. A CHECK that fails in a child that ends fails the test.
+ * Forked children: a block of the test runs in one. A CHECK that fails in a child that ends fails the test. The memory
+ * that processes share, and how many mappings one has.
  */
 #ifndef CHILDREN_H
 #define CHILDREN_H
 
 #include "check.h"
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -59,5 +61,24 @@ static inline pid_t begin_child(void (*part)(void)) {
 }
 static inline void end_child(pid_t child) { CHECK_EQ(end_of(child), 0); }
 static inline void in_child(void (*part)(void)) { IN_CHILD part(); }
+
+/* ---- memory ---- */
+
+/* With the children of this process. */
+static inline void *shared_memory(size_t size) {
+    void *const at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED) abort();
+    return at;
+}
+
+/* Of Linux: a leaked mapping shows there. */
+static inline unsigned mappings(void) {
+    unsigned lines = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    if (!maps) return 0;
+    for (int c; (c = getc(maps)) != EOF;) lines += c == '\n';
+    (void)fclose(maps);
+    return lines;
+}
 
 #endif

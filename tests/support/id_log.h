@@ -8,7 +8,6 @@
 #include "id_runs.h"
 #include <stdatomic.h>
 #include <string.h>
-#include <sys/mman.h>
 
 enum { log_room = 12000000 };
 
@@ -16,12 +15,6 @@ static struct id_log {
     _Atomic(size_t) n, ids;
     id_run runs[log_room]; /* a run of 0 IDs: killed before it was written */
 } *drawn;
-
-static inline void *shared_memory(size_t size) {
-    void *const at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (at == MAP_FAILED) abort();
-    return at;
-}
 
 /* IDs of one family differ by their keys. */
 static inline void keep(uint64_t family, const uint64_t *keys, size_t n) {

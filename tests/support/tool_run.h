@@ -26,12 +26,6 @@ static char run_output[4096], run_complaint[1024];
 static size_t run_size;
 static jmp_buf run_end;
 
-#if defined(__GNUC__)
-#define RUN_FORMAT(at, values) __attribute__((format(__printf__, at, values)))
-#else
-#define RUN_FORMAT(at, values)
-#endif
-
 static void run_put(const char *text, size_t size) {
     if (size > sizeof run_output - 1 - run_size) size = sizeof run_output - 1 - run_size;
     memcpy(run_output + run_size, text, size);
@@ -39,7 +33,7 @@ static void run_put(const char *text, size_t size) {
     run_output[run_size] = '\0';
 }
 
-RUN_FORMAT(1, 2)
+__attribute__((format(__printf__, 1, 2)))
 static void run_printf(const char *format, ...) {
     char text[4096];
     va_list values;
@@ -67,7 +61,7 @@ static size_t run_fwrite(const char *text, size_t size, size_t n) {
     return n;
 }
 
-RUN_FORMAT(1, 0)
+__attribute__((format(__printf__, 1, 0)))
 static void run_complain(const char *format, va_list values) {
     (void)vsnprintf(run_complaint, sizeof run_complaint, format, values);
 }
@@ -89,7 +83,7 @@ static void run_forget(void); /* the options of the last run */
 
 /* Runs the tool with the words of a line, which blanks separate, and then with `text`; NULL: without. Returns its exit
  * code. */
-RUN_FORMAT(2, 3)
+__attribute__((format(__printf__, 2, 3)))
 static int run_tool(const char *text, const char *format, ...) {
     static char line[512], copy[512];
     static char *words[17];

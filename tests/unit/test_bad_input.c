@@ -102,6 +102,8 @@ TEST(a_refused_init_claims_nothing) {
 
 TEST(the_longest_times_are_right) {
     flake_options o = options_in_scene();
+    o.max_ahead_ms = day_ms + 1; /* too long with a directory alone */
+    CHECK_EQ(init_with(&gen, flake_node_fixed(NULL, 1), o), FLAKE_OK);
     o.horizon_ms = o.max_ahead_ms = day_ms;
     o.claim_wait_ms = o.max_downtime_ms = longest_ms;
     CHECK_EQ(init_with(&gen, slot(1), o), FLAKE_OK);
@@ -113,21 +115,6 @@ TEST(the_longest_times_are_right) {
     o.layout = flake_layout_of(31, 8, 16, start_ms);
     o.layout.unit_ms = (uint32_t)day_ms;
     CHECK_EQ(init_with(&third, slot(3), o), FLAKE_OK);
-}
-
-TEST(options_of_a_directory_need_one) {
-    const flake_options of_one[] = {{.claim_wait_ms = 1},
-                                    {.horizon_ms = 1},
-                                    {.max_downtime_ms = 1},
-                                    {.must_exist = true},
-                                    {.manual_extend = true}};
-    for (size_t i = 0; i < sizeof of_one / sizeof *of_one; i++) {
-        CHECK_EQ(init_with(&gen, flake_node_fixed(NULL, 1), of_one[i]), FLAKE_INVALID);
-        CHECK(strstr(why.text, "needs a directory") != NULL);
-    }
-    flake_options ahead = options_in_scene();
-    ahead.max_ahead_ms = day_ms + 1; /* too long with a directory alone */
-    CHECK_EQ(init_with(&gen, flake_node_fixed(NULL, 1), ahead), FLAKE_OK);
 }
 
 /* Goes down until the working directory's name has this many characters. */

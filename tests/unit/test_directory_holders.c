@@ -72,15 +72,6 @@ TEST(a_number_has_one_holder) {
     CHECK_EQ(descriptors(), before + 1);
 }
 
-TEST(a_number_is_free_when_its_process_has_ended) {
-    IN_KILLED_CHILD {
-        run_5(&gen, 7);
-        find_7_in_use();
-        be_killed();
-    }
-    run_5(&gen, 7);
-}
-
 /* Another copy of the header in this process has an owner id of its own. */
 TEST(another_copy_of_the_header_finds_it_in_use) {
     CHECK_EQ(init_slot(&gen, 7), FLAKE_OK);

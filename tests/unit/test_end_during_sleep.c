@@ -8,7 +8,6 @@
 #include "process_scene.h"
 #include "flake.h"
 #include "sno.h"
-#include "options.h"
 #include "ways_to_draw.h"
 
 /* Where each generator has its number from: a call, a directory, or a gate with a word, as of a claim. */

@@ -25,7 +25,6 @@ static bool random_from_script(void *to, size_t n) {
 #include "flake.h"
 #include "sno.h"
 #include "ways_to_draw.h"
-#include "mappings.h"
 #include <pthread.h>
 #include <sys/syscall.h>
 #if defined(__linux__)
@@ -548,7 +547,6 @@ TEST(an_id_takes_no_system_call) {
 #endif
 
 int main(int argc, char **argv) {
-    common = (struct common *)mmap(NULL, sizeof *common, PROT_READ | PROT_WRITE,
-                                   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    return common == MAP_FAILED ? 1 : scene_main(argc, argv);
+    common = (struct common *)shared_memory(sizeof *common);
+    return scene_main(argc, argv);
 }

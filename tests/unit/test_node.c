@@ -2,13 +2,12 @@
  *
  * The node (flake_node in flake.h): which number each init accepts, in which layout, and what it says of others; gates;
  * reinit after a fork; the partition of snos, and what a snapshot adds to it. A failed call's number is refused
- * everywhere. Where numbers come from: test_node_sources.c.
+ * everywhere. Where numbers come from: test_node_sources.c; the node of what is no generator: test_program_mistakes.c.
  */
 #define _GNU_SOURCE
 #define CHECK_OWN_MAIN
 #include "check.h"
 #include "temporary_dir.h"
-#include <sys/utsname.h>
 #include "flake.h"
 #include "sno.h"
 #include "options.h"
@@ -108,7 +107,9 @@ TEST(the_ids_have_the_node_given) {
 TEST(a_number_above_the_layouts_last_is_refused) {
     int asked = 0;
     const flake_gate gate = {.admit = refuse, .user = &asked};
+    static flake_gen ids;
     flake_layout layout;
+    flake_why why;
     for (size_t i = 0; layout_at(i, &layout); i++) {
         const uint64_t last = last_node(&layout);
         char words[100];
@@ -119,6 +120,8 @@ TEST(a_number_above_the_layouts_last_is_refused) {
         is_refused(&layout, flake_node_any(folder, 0, last + 1), FLAKE_NODE_RANGE, words);
         is_refused(&layout, flake_node_gated(&gate, last + 1), FLAKE_NODE_RANGE, words);
     }
+    CHECK_EQ(flake_init(&ids, flake_node_fixed(NULL, 1024), NULL, &why), FLAKE_NODE_RANGE);
+    CHECK(!says(&why, "failed?")); /* a number that a call may have given */
     CHECK_EQ(asked, 0);
     CHECK_EQ(rmdir(folder), 0); /* nothing is in it */
 }
@@ -150,32 +153,6 @@ TEST(a_failed_call_gives_a_number_that_every_init_refuses) {
         snos_refuse(node, FLAKE_NODE_RANGE, words);
         snos_refuse(node, FLAKE_NODE_RANGE, "has a call of flake_node_from_... failed?");
     }
-}
-
-TEST(each_call_that_has_no_number_gives_that_one) {
-    const flake_node beyond = flake_node_fixed(NULL, 1024);
-    struct utsname system;
-    static flake_gen ids;
-    uint64_t number = 3, by_name = 3;
-    flake_why why;
-    CHECK(flake_idgen_node(32, 0) == no_number && flake_idgen_node(0, 32) == no_number);
-    CHECK(flake_uniqueid_node(16, 0) == no_number && flake_uniqueid_node(0, 2048) == no_number);
-    CHECK_EQ(flake_node_from_env("NO_VARIABLE_HAS_THIS_NAME", &number, &why), FLAKE_INVALID);
-    CHECK(number == no_number);
-    number = 3;
-    CHECK(flake_node_from_mac("no such device", &number, &why) != FLAKE_OK);
-    CHECK(number == no_number);
-    number = 3;
-    CHECK_EQ(flake_node_from_hostname("web", 0, 9, &number, &why), FLAKE_INVALID);
-    CHECK(number == no_number);
-    if (flake_node_from_ip(&number, &why) == FLAKE_OK) CHECK(number <= 65535);
-    else CHECK(number == no_number);
-    CHECK_EQ(uname(&system), 0);
-    CHECK_EQ(flake_node_from_hostname(NULL, 0, 1023, &number, &why),
-             flake_node_from_hostname(system.nodename, 0, 1023, &by_name, &why));
-    CHECK(number == by_name);
-    CHECK_EQ(flake_init(&ids, beyond, NULL, &why), FLAKE_NODE_RANGE);
-    CHECK(!says(&why, "failed?")); /* a number that a call may have given */
 }
 
 /* ---- which form of node ---- */
@@ -235,17 +212,6 @@ TEST(a_node_that_lacks_its_gate_or_directory_or_begins_above_its_last_number_is_
         layouts_refuse(true, rows[i].node, FLAKE_INVALID, rows[i].words);
         snos_refuse(rows[i].node, FLAKE_INVALID, rows[i].words);
     }
-}
-
-TEST(a_generator_that_is_not_initialised_has_no_node) {
-    static flake_gen ids, copy;
-    CHECK(flake_gen_node(&ids) == UINT64_MAX);
-    CHECK_EQ(flake_init(&ids, flake_node_fixed(NULL, 7), NULL, NULL), FLAKE_OK);
-    CHECK(flake_gen_node(&ids) == 7);
-    memcpy((void *)&copy, (const void *)&ids, sizeof copy);
-    CHECK(flake_gen_node(&copy) == UINT64_MAX);
-    CHECK_EQ(flake_init(&ids, flake_node_none(), NULL, NULL), FLAKE_INVALID);
-    CHECK(flake_gen_node(&ids) == UINT64_MAX);
 }
 
 TEST(the_node_of_another_service_carries_its_gate) {
@@ -379,14 +345,6 @@ TEST(snos_have_the_partition_given) {
     CHECK_EQ(sno_gen_partition(&snos), 65535);
     CHECK(flake_gen_node(&snos.gen) == 65535);
     snos_refuse(flake_node_fixed(NULL, 65536), FLAKE_NODE_RANGE, "node: 65536 is above 65535, the last partition");
-}
-
-TEST(a_partition_that_the_library_chooses_can_be_asked_for) {
-    static sno_gen snos;
-    sno_id id;
-    CHECK_EQ(sno_init(&snos, flake_node_none(), NULL, NULL, NULL), FLAKE_OK);
-    CHECK_EQ(sno_next(&snos, 1, &id), FLAKE_OK);
-    CHECK(flake_gen_node(&snos.gen) == sno_partition(id));
 }
 
 /* Alone, and in a directory. */

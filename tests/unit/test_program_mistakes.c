@@ -303,6 +303,7 @@ TEST(an_init_that_failed_leaves_no_generator) {
 
 /* ---- a status that is ignored ---- */
 
+/* (What a batch lacks, and what a try leaves: test_random_flake.c, test_random_sno.c.) */
 TEST(a_failed_draw_zeroes_its_id) {
     EACH_KIND(k) {
         const family own = k->family;
@@ -333,36 +334,6 @@ TEST(a_failed_draw_zeroes_its_id) {
         gen->kind = 0;
         EXPECT_NO_ID(own, &one, FLAKE_INVALID);
         FAILS(sno_with_time(&one, 1, T, &sno), FLAKE_INVALID, sno);
-    }
-}
-
-/* Of a pool of 3, or 4 snos. */
-TEST(a_batch_zeroes_what_it_lacks_and_a_try_leaves_the_rest) {
-    EACH_KIND(k) {
-        if (k->family == OF_128 || !memcmp(&k->layout, &flake_layout_mastodon, sizeof k->layout)) continue;
-        flake_options o = begin_kind(k);
-        const sno_snapshot pool = pool_of_numbers(5, 0, 3);
-        if (k->family == OF_SNOS) {
-            CHECK_EQ(sno_init(&one, flake_node_fixed(NULL, 5), &pool, &o, NULL), FLAKE_OK);
-            CHECK_EQ(draw(OF_SNOS, &one, NEXT_N), FLAKE_OK);
-            script_now.per_sleep = 0;
-            EXPECT_NO_ID(OF_SNOS, &one, FLAKE_AGAIN);
-            continue;
-        }
-        o.seq_max = 2;
-        open_kind(k, &o);
-        for (int i = 0; i < 2; i++) CHECK_EQ(flake_try(gen, &id), FLAKE_OK);
-        CHECK_EQ(draw(OF_64, &one, TRY_N), FLAKE_OK);
-        CHECK_EQ(got, 1);
-        CHECK(ids.of_64[0] && ids.of_64[0] != id);
-        CHECK(ids.of_64[1] == UINT64_C(0x5e5e5e5e5e5e5e5e) && ids.of_64[3] == ids.of_64[1]);
-        CHECK_EQ(flake_try_n(gen, ids.of_64 + 1, 3, &got), FLAKE_AGAIN);
-        CHECK(got == 0 && ids.of_64[1] == UINT64_C(0x5e5e5e5e5e5e5e5e));
-        FAILS(flake_try(gen, &id), FLAKE_AGAIN, id);
-        script_now.now_ns += MS;
-        script_now.per_sleep = 0; /* the clock does not move: the second unit is not reached */
-        CHECK_EQ(draw(OF_64, &one, NEXT_N), FLAKE_AGAIN);
-        CHECK(ids.of_64[0] && ids.of_64[1] && ids.of_64[2] && !ids.of_64[3]);
     }
 }
 

@@ -3,7 +3,7 @@
  * sno from many threads at once, on the real clock and on one that steps back thousands of times (I1, I5, SAFE,
  * SETTLE): no ID repeats, and snapshots are consistent. test_threads.c tests queues, and all calls.
  */
-#define _XOPEN_SOURCE 700
+#define _GNU_SOURCE
 #include <pthread.h>
 
 /* With this, threads switch between any two steps of a draw. */

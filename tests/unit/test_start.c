@@ -2,7 +2,8 @@
  *
  * A generator takes over the node of an earlier one (start_this_unit and after_unix_ms in flake.h; docs/guarantees.md):
  * the unit in which it starts, with both headers, and what each call returns until then; the time that after_unix_ms
- * gives; flake_newest_ms. Each exception of the promise is a test that finds the duplicate.
+ * gives; flake_newest_ms. Each exception of the promise is a test that finds the duplicate. (Any calls after any
+ * restart, before the epoch, ahead, with the clock set back: test_random_flake.c, test_random_sno.c.)
  */
 #define SCRIPTED_SYSTEM
 #include "support.h"
@@ -234,56 +235,6 @@ TEST(a_window_of_the_fast_clock_does_not_end_the_wait) {
     CHECK_EQ(ms_of(next(&later)), T + 2);
 }
 
-TEST(a_clock_set_back_after_init_is_waited_for) {
-    flake_options o = three_numbers();
-    const sno_snapshot pool = pool_of_numbers(5, 1, 4);
-    uint64_t id;
-    flake128 wide;
-    sno_id sno;
-    earlier_and_later(&o, &o);
-    script_now.now_ns -= 3 * MS;
-    CHECK_EQ(flake_try(&later, &id), FLAKE_CLOCK_BACKWARDS);
-    CHECK_EQ(flake_retry_ns(&later), 4 * MS - into_unit_ns);
-    CHECK_EQ(ms_of(next(&later)), T + 2);
-    clock_at(T); /* neither timeline of a sno has the time between */
-    SNO_BEGINS(&later_sno, &pool, NULL);
-    script_now.now_ns -= 9 * MS;
-    CHECK_EQ(sno_try(&later_sno, 7, &sno), FLAKE_CLOCK_BACKWARDS);
-    CHECK_EQ(flake_retry_ns(&later_sno.gen), 13 * MS - into_unit_ns);
-    CHECK_EQ(sno_next(&later_sno, 7, &sno), FLAKE_OK);
-    CHECK_EQ(sno_time_ms(sno), T + 4);
-    CHECK_EQ(sno_tick(sno), 0);
-    clock_at(T); /* boundary does not wait for a clock that went backwards */
-    o.layout = flake_layout_boundary;
-    BEGINS(&later, &o);
-    script_now.now_ns -= MS;
-    CHECK_EQ(flake128_next(&later, &wide), FLAKE_CLOCK_BACKWARDS);
-    script_now.now_ns += MS;
-    CHECK_EQ(flake128_next(&later, &wide), FLAKE_OK);
-}
-
-TEST(before_the_epoch_there_is_nothing_to_leave_out) {
-    flake_options o = three_numbers();
-    uint64_t id;
-    o.layout.epoch_ms = T;
-    clock_at(T - 1);
-    BEGINS(&later, &o);
-    CHECK_EQ(flake_try(&later, &id), FLAKE_TIME_RANGE);
-    script_now.now_ns += MS;
-    CHECK_EQ(flake_try(&later, &id), FLAKE_OK);
-}
-
-TEST(with_max_ahead_the_first_id_is_of_the_next_unit_at_once) {
-    flake_options o = three_numbers();
-    uint64_t id;
-    o.max_ahead_ms = 5;
-    clock_at(T);
-    BEGINS(&later, &o);
-    CHECK_EQ(flake_retry_ns(&later), 0);
-    CHECK_EQ(flake_try(&later, &id), FLAKE_OK);
-    CHECK_EQ(ms_of(id), T + 1);
-}
-
 /* ---- what starts at once ---- */
 
 /* Two generators of one node, whose counters start at the same number of a ms. */
@@ -465,20 +416,6 @@ TEST(a_given_time_before_the_start_draws_nothing_ahead_of_the_clock) {
     CHECK_EQ(ms_of(id), T + 3600001);
 }
 
-/* A time that has passed: the unit of the init counts, unless it may be drawn from. */
-TEST(an_after_unix_ms_of_the_past_waits_for_nothing) {
-    flake_options o = three_numbers();
-    clock_at(T);
-    o.after_unix_ms = T - 1;
-    BEGINS(&later, &o);
-    CHECK_EQ(ms_of(next(&later)), T + 1);
-    clock_at(T);
-    o.start_this_unit = true;
-    BEGINS(&later, &o);
-    CHECK_EQ(ms_of(next(&later)), T);
-    CHECK_EQ(script_now.sleeps, 0);
-}
-
 TEST(snos_of_any_partition_are_later_than_after_unix_ms) {
     const sno_snapshot pool = pool_of_numbers(5, 1, 4);
     sno_snapshot old = pool;
@@ -637,37 +574,11 @@ TEST(a_board_that_keeps_the_newest_time_repeats_nothing) {
     }
 }
 
-TEST(the_newest_time_of_a_generator_that_has_drawn_nothing) {
-    flake_options o = three_numbers();
-    flake_gen zeroed;
-    memset((void *)&zeroed, 0, sizeof zeroed);
-    CHECK_EQ(flake_newest_ms(&zeroed), INT64_MIN);
-    clock_at(T);
-    BEGINS(&later, &o);
-    CHECK_EQ(flake_newest_ms(&later), T); /* a predecessor may have drawn in it */
-    o.start_this_unit = true;
-    BEGINS(&later, &o);
-    CHECK_EQ(flake_newest_ms(&later), 1); /* the epoch; 0 would be no time */
-    o.layout = flake_layout_default;
-    BEGINS(&later, &o);
-    CHECK_EQ(flake_newest_ms(&later), INT64_C(1735689600000));
-    BEGINS(&later, with_lanes(&o, lanes, 2));
-    CHECK_EQ(flake_newest_ms(&later), INT64_C(1735689600000));
-}
-
-TEST(the_newest_time_is_that_of_the_newest_id) {
-    flake_options o = three_numbers();
+TEST(the_newest_time_of_a_sno_is_that_of_either_timeline) {
     const sno_snapshot pool = pool_of_numbers(5, 1, 4);
-    uint64_t ids[7];
-    size_t got;
+    flake_options o = options_of_sno(NULL, NULL);
     sno_id sno;
     clock_at(T);
-    o.max_ahead_ms = 5;
-    BEGINS(&later, &o);
-    CHECK_EQ(flake_try_n(&later, ids, 7, &got), FLAKE_OK);
-    CHECK(got == 7 && ms_of(ids[6]) == T + 3);
-    CHECK_EQ(flake_newest_ms(&later), T + 3);
-    o = options_of_sno(NULL, NULL);
     o.start_this_unit = true;
     SNO_BEGINS(&later_sno, &pool, &o);
     CHECK_EQ(sno_try(&later_sno, 7, &sno), FLAKE_OK);

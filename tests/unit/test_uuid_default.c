@@ -16,7 +16,6 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <sys/mman.h>
 #ifdef __linux__
 #include <sys/syscall.h>
 #endif
@@ -745,7 +744,6 @@ TEST(no_id_repeats_if_the_machine_is_cloned_while_threads_draw) {
 
 int main(int argc, char **argv) {
     (void)pthread_mutex_init(&race.lock, NULL);
-    family = mmap(NULL, sizeof *family, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (family == MAP_FAILED) return 1;
+    family = shared_memory(sizeof *family);
     return check_main(argc, argv);
 }

@@ -9,7 +9,6 @@
 #include "uuid.h"
 #include "children.h"
 #include "temporary_dir.h"
-#include <sys/mman.h>
 
 static flake_gen gen, other, lanes;
 static flake128 ids[3];
@@ -284,8 +283,7 @@ static void draws_from_the_common_one(void) {
 
 TEST(in_shared_memory_ids_rise_in_all_processes) {
     if (!words_reach_other_processes) return;
-    common = (flake_gen *)mmap(NULL, sizeof *common, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    CHECK(common != MAP_FAILED);
+    common = (flake_gen *)shared_memory(sizeof *common);
     setup s = usual(&flake_layout_uuid7);
     s.options.shared_memory = true;
     open_gen(common, &s);
@@ -365,7 +363,6 @@ TEST(an_init_waits_for_a_close_before_the_newest_id) {
 #endif
 
 int main(int argc, char **argv) {
-    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED) return 1;
+    shared = shared_memory(sizeof *shared);
     return check_main(argc, argv);
 }
