@@ -145,19 +145,21 @@ static int claims_member(int at, const char *name) {
     return found;
 }
 
-/* Of at most 63 bits, quoted or not; -1: none. */
-static int64_t claims_whole(int at) {
+/* Of at most 63 bits, without a zero in front; -1: none. */
+static int64_t claims_whole(const char *text, size_t n) {
     char digits[20] = "";
-    if (at < 0) return -1;
-    const claims_node *const node = &claims_nodes[at];
-    const bool is_quoted = *node->at == '"';
-    const size_t n = (size_t)(node->end - node->at) - 2 * is_quoted;
     if (n < 1 || n > 19) return -1;
-    memcpy(digits, node->at + is_quoted, n);
+    memcpy(digits, text, n);
     if (strspn(digits, "0123456789") < n || (n > 1 && *digits == '0') ||
         (n == 19 && strcmp(digits, "9223372036854775807") > 0))
         return -1;
     return (int64_t)strtoull(digits, NULL, 10);
+}
+
+/* Quoted or not. */
+static int64_t claims_whole_of(const claims_node *node) {
+    const bool is_quoted = *node->at == '"';
+    return claims_whole(node->at + is_quoted, (size_t)(node->end - node->at) - 2 * is_quoted);
 }
 
 /* ---- base64 ---- */
@@ -232,19 +234,15 @@ static const char *const claims_answers[] = {
 static const char *const claims_members[] = {"header", "kvs", "succeeded", "responses", "result", "error"};
 
 /* The H of "H TOKEN SEQ"; -1: malformed. */
-static int64_t claims_horizon(const uint8_t *bytes, size_t n) {
-    char digits[24] = "";
+static int64_t claims_horizon(const char *text, size_t n) {
     size_t length = 0;
-    while (length < n && bytes[length] >= '0' && bytes[length] <= '9') length++;
-    if (!length || length > 19 || (length > 1 && *bytes == '0')) return -1;
-    memcpy(digits, bytes, length);
-    if (length == 19 && strcmp(digits, "9223372036854775807") > 0) return -1;
-    if (n < length + 35 || bytes[length] != ' ' || bytes[length + 33] != ' ') return -1;
+    while (length < n && text[length] >= '0' && text[length] <= '9') length++;
+    if (n < length + 35 || text[length] != ' ' || text[length + 33] != ' ') return -1;
     for (size_t i = length + 1; i < length + 33; i++)
-        if (!bytes[i] || !strchr("0123456789abcdefABCDEF", bytes[i])) return -1;
+        if (!text[i] || !strchr("0123456789abcdefABCDEF", text[i])) return -1;
     for (size_t i = length + 34; i < n; i++)
-        if (bytes[i] < '0' || bytes[i] > '9') return -1;
-    return (int64_t)strtoull(digits, NULL, 10);
+        if (text[i] < '0' || text[i] > '9') return -1;
+    return claims_whole(text, length);
 }
 
 static flake_i_etcd_numbers claims_noted;
@@ -271,8 +269,9 @@ static void claims_check_answer(void) {
         fuzz_same("a value's end", value.end - text, claims_nodes[child].end - text);
         if (*v.at == '{') fuzz_same("its name", name.at - 1 - text, claims_nodes[child].name - text);
         int64_t number = -1;
-        fuzz_same("flake_i_json_number", flake_i_json_number(value, &number), claims_whole(child) >= 0);
-        fuzz_same("number", number, claims_whole(child));
+        const int64_t whole = claims_whole_of(&claims_nodes[child]);
+        fuzz_same("flake_i_json_number", flake_i_json_number(value, &number), whole >= 0);
+        fuzz_same("number", number, whole);
         child = claims_nodes[child].next;
     }
     fuzz_same("values left", child, claims_none);
@@ -292,7 +291,7 @@ static void claims_check_answer(void) {
 static void claims_check_horizon(void) {
     size_t n;
     char *text = claims_text("9223372036854775807 0123456789abcdef0123456789ABCDEF 7", &n);
-    fuzz_same("flake_i_etcd_horizon_in", flake_i_etcd_horizon_in(text, n), claims_horizon((const uint8_t *)text, n));
+    fuzz_same("flake_i_etcd_horizon_in", flake_i_etcd_horizon_in(text, n), claims_horizon(text, n));
     free(text);
 }
 
