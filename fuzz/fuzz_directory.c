@@ -46,7 +46,7 @@ static bool disk_ends(const char *path, const char *end) {
     return n >= m && strcmp(path + n - m, end) == 0;
 }
 
-/* Its index in the list. */
+/* The file of that name. */
 static int *disk_find(const char *path) { return disk_ends(path, ".new") ? &disk_now.fresh : &disk_now.file; }
 
 static int disk_make(void) {
@@ -203,7 +203,9 @@ static plain record_read_plainly(const uint8_t *in) {
     return p;
 }
 
-static plain file_read_plainly(const uint8_t *in, size_t n) {
+static plain disk_read_plainly(const disk_content *file) {
+    const uint8_t *const in = file->bytes;
+    const size_t n = file->n;
     static const uint8_t magic[8] = {'i', 'd', 's', 't', 'a', 't', 'e', '\n'};
     plain p = {FLAKE_MISMATCH, 0, 0, 0, 0};
     for (size_t i = 0; i < n && i < 8; i++)
@@ -223,8 +225,6 @@ static plain file_read_plainly(const uint8_t *in, size_t n) {
     }
     return p;
 }
-
-static plain disk_read_plainly(const disk_content *file) { return file_read_plainly(file->bytes, file->n); }
 
 /* Whether a record of number 9 lets a run begin at that time. */
 static flake_status record_judge_plainly(const plain *p, int64_t now_ns, int64_t max_downtime_ms) {
@@ -404,8 +404,7 @@ static void run_end(uint8_t how) {
 /* In shared memory: the holder dies, and another process takes over. Or the machine is cloned, and the generator takes
  * a number again: the disk has one, which the clone holds until then. */
 static void run_continue(uint8_t how) {
-    const uint8_t *const file = disk_file[disk_now.file].now.bytes;
-    flake_status status = FLAKE_INVALID;
+    flake_status status;
     if (run_options.shared_memory) {
         disk_opened = -1;
         FLAKE_ATOMIC_STORE(&run_shards->claim.holder, 1u, relaxed); /* another process */
@@ -413,7 +412,7 @@ static void run_continue(uint8_t how) {
         const bool may_fail = disk_failures != 0;
         status = flake_take_over(run_shards, NULL);
         run_tell("take-over", status);
-        const plain after = file_read_plainly(file, FLAKE_I_FILE);
+        const plain after = disk_read_plainly(&disk_file[disk_now.file].now);
         const int64_t horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&run_shards->claim.horizon_ns, relaxed);
         if (status == FLAKE_OK) {
             fuzz_true("it has the horizon", after.horizon_ns >= horizon_ns);
@@ -507,7 +506,8 @@ static void run_set_up(void) {
     if (more & 4) disk_failures = fuzz_bytes(1) | (more & 8 ? UINT64_MAX << 8 : 0);
 }
 
-static void run_check(void) {
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
+    fuzz_begin(bytes, size);
     fuzz_set_clear();
     run_set_up();
     run_begin();
@@ -544,11 +544,6 @@ static void run_check(void) {
         }
     }
     run_end(1 + 4);
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
-    fuzz_begin(bytes, size);
-    run_check();
     return 0;
 }
 
