@@ -98,11 +98,6 @@ static ssize_t disk_read(int fd, void *bytes, size_t n) {
     return (ssize_t)some;
 }
 
-static int64_t disk_seek(int64_t at) {
-    disk_at = (size_t)at;
-    return at;
-}
-
 static int disk_close(int fd) {
     if (fd == disk_fd + disk_opened) disk_opened = -1;
     return 0;
@@ -113,11 +108,6 @@ static int disk_rename(const char *from, const char *to) {
     if (disk_fails()) return -1;
     *disk_find(to) = *source;
     *source = -1;
-    return 0;
-}
-
-static int disk_unlink(const char *path) {
-    *disk_find(path) = -1;
     return 0;
 }
 
@@ -132,8 +122,6 @@ static int disk_stat_of(int file, struct stat *out) {
     return -1;
 }
 
-static int disk_stat(const char *path, struct stat *out) { return disk_stat_of(*disk_find(path), out); }
-
 int fsync(int fd);
 int fsync(int fd) {
     if (disk_fails()) return -1;
@@ -146,23 +134,18 @@ int fdatasync(int fd);
 int fdatasync(int fd) { return fsync(fd); }
 
 #define open(...)           disk_open(__VA_ARGS__)
-#define lseek(fd, at, how)  ((void)(fd), disk_seek(at))
+#define lseek(fd, at, how)  ((void)(fd), (int64_t)(disk_at = (size_t)(at)))
 #define write(fd, bytes, n) disk_write(fd, bytes, n)
 #define read(fd, bytes, n)  disk_read(fd, bytes, n)
 #define close(fd)           disk_close(fd)
 #define rename(from, to)    disk_rename(from, to)
-#define unlink(path)        disk_unlink(path)
-#define stat(path, out)     disk_stat(path, out)
+#define unlink(path)        (*disk_find(path) = -1, 0)
+#define stat(path, out)     disk_stat_of(*disk_find(path), out)
 #define fstat(fd, out)      disk_stat_of((fd)-disk_fd, out)
 #define fcntl(...)          disk_lock(__VA_ARGS__)
-#define mkdir(path, mode)   ((void)(path), (void)(mode), disk_has_dir())
+#define mkdir(path, mode)   ((void)(path), (void)(mode), errno = EEXIST, -1)
 
 static int disk_lock(int fd, ...) { return fd < disk_fd ? -1 : 0; }
-
-static int disk_has_dir(void) {
-    errno = EEXIST;
-    return -1;
-}
 
 #include "fuzz.h"
 #include "flake.h"
