@@ -243,7 +243,7 @@ static bool is_of_claim(const void *at) {
     const char *const byte = (const char *)at;
     const flake_i_claim *const c = &our.flake[0].claim;
     return (byte >= (const char *)c && byte < (const char *)(c + 1)) || byte == (const char *)&the_file.position ||
-           (byte >= (const char *)records && byte < (const char *)(records + 2));
+           (byte >= (const char *)our.records && byte < (const char *)(our.records + 2));
 }
 
 /* Before AGAIN is returned: lanes without a ticket, by the clock now. */
