@@ -29,7 +29,7 @@
  * A scenario names the events that must occur in some execution, and fails without them. It fails, too, if an execution
  * was cut unexpectedly.
  */
-#include "engine_calls.h"
+#include "engine_rules.h"
 
 // >>beginnings
 
