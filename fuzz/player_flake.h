@@ -21,9 +21,8 @@ static struct flake_scene {
     flake_layout layout; /* of the word: of 128 bits, times and numbers below 2^64 */
     player_node from;
     uint64_t node; /* in the IDs */
-    bool forgets;                                 /* max_ahead may exceed what count holds */
-    uint64_t scatter_unit[64], scatter_start[64]; /* the first number of some units */
-    bool scatter_known[64];
+    bool forgets;  /* max_ahead may exceed what count holds */
+    uint64_t scatter_start[64], scatter_until[64]; /* the first number of some units; the unit after each, 0: none */
 } flake_scene;
 
 /* ---- options ---- */
@@ -337,9 +336,8 @@ static uint64_t flake_check_id(player_actor *a, const oracle_place *place, const
         if (player_scene.options.seq_scatter) {
             const size_t at = place->unit % 64;
             const uint64_t start = (f.seq - a->seq_min + cap - index) % cap;
-            if (player_scene.actors > 1 || !s->scatter_known[at] || s->scatter_unit[at] != place->unit) {
-                s->scatter_known[at] = true;
-                s->scatter_unit[at] = place->unit;
+            if (player_scene.actors > 1 || s->scatter_until[at] != place->unit + 1) {
+                s->scatter_until[at] = place->unit + 1;
                 s->scatter_start[at] = start;
             }
             index = (s->scatter_start[at] + index) % cap;
