@@ -161,12 +161,7 @@ static inline void fuzz_begin_call(void) {
     script_now.sleeps = 0;
 }
 
-typedef struct fuzz_moment {
-    struct script script;
-    int64_t reading_ns;
-} fuzz_moment;
-
-static int64_t fuzz_reading_ns, fuzz_coarse_lag_ns;
+static int64_t fuzz_reading_ns;
 static uint64_t fuzz_slack_ns; /* for the next init with the coarse clock */
 static bool fuzz_counts;       /* the fast clock's counter does */
 static bool fuzz_stepped_back; /* a reading was below an earlier one */
@@ -180,7 +175,6 @@ static inline void fuzz_read_anew(void) {
 static inline void fuzz_clock_begin(int64_t true_ns) {
     script_at_ms(0);
     script_now.now_ns = true_ns;
-    fuzz_coarse_lag_ns = 0;
     fuzz_counts = false;
     fuzz_reading_ns = FUZZ_READING(true_ns);
     fuzz_stepped_back = false;
@@ -193,7 +187,7 @@ static inline int64_t fuzz_read(void *user) {
 }
 
 static inline int64_t fuzz_read_system(bool is_coarse) {
-    return script_sum(fuzz_read(NULL), is_coarse ? -fuzz_coarse_lag_ns : 0);
+    return script_sum(fuzz_read(NULL), is_coarse ? -script_now.coarse_lag_ns : 0);
 }
 
 /* The latest reading of a clock that went backwards within slack or lease. */
@@ -207,14 +201,9 @@ static inline void fuzz_sleep(int64_t ns) {
     if (script_now.sleeps > 100000) fuzz_fail("sleeps of one call", script_now.sleeps, 100000);
 }
 
-static inline fuzz_moment fuzz_now(void) {
-    const fuzz_moment now = {script_now, fuzz_reading_ns};
-    return now;
-}
-
-static inline void fuzz_back_to(const fuzz_moment *then) {
-    script_now = then->script;
-    fuzz_reading_ns = then->reading_ns;
+static inline void fuzz_back_to(const script *then) {
+    script_now = *then;
+    fuzz_reading_ns = FUZZ_READING(script_now.now_ns);
 }
 
 /* It follows the clock, also backwards, as another processor's counter might. */
@@ -361,7 +350,7 @@ typedef struct fuzz_wanted {
 
 /* All that a batch of n returns; the clock is then restored. */
 static inline void fuzz_ask_oracle(oracle *o, oracle_how how, size_t n, fuzz_wanted *w) {
-    const fuzz_moment before = fuzz_now();
+    const script before = script_now;
     w->status = ORACLE_OK;
     for (w->n = 0; w->n < n && w->status == ORACLE_OK;) {
         oracle_run run;

@@ -24,57 +24,53 @@ static claims_node claims_nodes[claims_most_nodes];
 static int claims_used;
 static const char *claims_at, *claims_end;
 
-static bool claims_eat(char c) {
-    if (claims_at == claims_end || *claims_at != c) return false;
+static const char claims_hex[] = "0123456789abcdefABCDEF";
+
+/* The next character, if it is one of these. */
+static bool claims_eat(const char *any) {
+    if (claims_at == claims_end || !*claims_at || !strchr(any, *claims_at)) return false;
     claims_at++;
     return true;
 }
 
 static void claims_space(void) {
-    while (claims_eat(' ') || claims_eat('\t') || claims_eat('\n') || claims_eat('\r')) {
-    }
+    while (claims_eat(" \t\n\r")) continue;
 }
 
 static unsigned claims_digits(void) {
     unsigned n = 0;
-    for (; claims_at < claims_end && *claims_at >= '0' && *claims_at <= '9'; n++) claims_at++;
+    while (claims_eat("0123456789")) n++;
     return n;
 }
 
 static bool claims_string(void) {
-    if (!claims_eat('"')) return false;
-    for (;;) {
+    if (!claims_eat("\"")) return false;
+    while (!claims_eat("\"")) {
         if (claims_at == claims_end || (*claims_at >= 0 && *claims_at < 32)) return false;
-        if (claims_eat('"')) return true;
-        if (!claims_eat('\\')) {
-            claims_at++;
-            continue;
-        }
-        if (claims_eat('u')) {
-            for (unsigned i = 0; i < 4; i++, claims_at++)
-                if (claims_at == claims_end || !*claims_at || !strchr("0123456789abcdefABCDEF", *claims_at))
-                    return false;
-        } else {
-            if (claims_at == claims_end || !*claims_at || !strchr("\"\\/bfnrt", *claims_at)) return false;
-            claims_at++;
-        }
+        if (!claims_eat("\\")) claims_at++;
+        else if (claims_eat("u")) {
+            for (unsigned i = 0; i < 4; i++)
+                if (!claims_eat(claims_hex)) return false;
+        } else if (!claims_eat("\"\\/bfnrt")) return false;
     }
+    return true;
 }
 
 static bool claims_number(void) {
-    (void)claims_eat('-');
+    (void)claims_eat("-");
     const char first = claims_at < claims_end ? *claims_at : 0;
     const unsigned n = claims_digits();
     if (!n || (first == '0' && n > 1)) return false;
-    if (claims_eat('.') && !claims_digits()) return false;
-    if (!claims_eat('e') && !claims_eat('E')) return true;
-    if (!claims_eat('+')) (void)claims_eat('-');
+    if (claims_eat(".") && !claims_digits()) return false;
+    if (!claims_eat("eE")) return true;
+    (void)claims_eat("+-");
     return claims_digits() > 0;
 }
 
 static bool claims_word(const char *word) {
-    while (*word)
-        if (!claims_eat(*word++)) return false;
+    const size_t n = strlen(word);
+    if ((size_t)(claims_end - claims_at) < n || memcmp(claims_at, word, n) != 0) return false;
+    claims_at += n;
     return true;
 }
 
@@ -85,7 +81,7 @@ static int claims_value(unsigned depth) {
     if (depth > claims_depth || claims_at == claims_end || me >= claims_most_nodes - 1) return claims_wrong;
     node->at = claims_at;
     node->first = node->next = claims_none;
-    const char c = *claims_at, closing = c == '{' ? '}' : ']';
+    const char c = *claims_at, *const closing = c == '{' ? "}" : "]";
     bool right = true;
     if (c == '"') right = claims_string();
     else if (c == 't') right = claims_word("true");
@@ -102,7 +98,7 @@ static int claims_value(unsigned depth) {
             const char *name_end = claims_at;
             if (c == '{') {
                 claims_space();
-                if (!claims_eat(':')) return claims_wrong;
+                if (!claims_eat(":")) return claims_wrong;
                 claims_space();
             }
             const int child = claims_value(depth + 1);
@@ -113,7 +109,7 @@ static int claims_value(unsigned depth) {
             link = &claims_nodes[child].next;
             claims_space();
             if (claims_eat(closing)) break;
-            if (!claims_eat(',')) return claims_wrong;
+            if (!claims_eat(",")) return claims_wrong;
             claims_space();
         }
     }
@@ -145,19 +141,21 @@ static int claims_member(int at, const char *name) {
     return found;
 }
 
-/* Of at most 63 bits, quoted or not; -1: none. */
-static int64_t claims_whole(int at) {
+/* Of at most 63 bits, without a zero in front; -1: none. */
+static int64_t claims_whole(const char *text, size_t n) {
     char digits[20] = "";
-    if (at < 0) return -1;
-    const claims_node *const node = &claims_nodes[at];
-    const bool is_quoted = *node->at == '"';
-    const size_t n = (size_t)(node->end - node->at) - 2 * is_quoted;
     if (n < 1 || n > 19) return -1;
-    memcpy(digits, node->at + is_quoted, n);
+    memcpy(digits, text, n);
     if (strspn(digits, "0123456789") < n || (n > 1 && *digits == '0') ||
         (n == 19 && strcmp(digits, "9223372036854775807") > 0))
         return -1;
     return (int64_t)strtoull(digits, NULL, 10);
+}
+
+/* Quoted or not. */
+static int64_t claims_whole_of(const claims_node *node) {
+    const bool is_quoted = *node->at == '"';
+    return claims_whole(node->at + is_quoted, (size_t)(node->end - node->at) - 2 * is_quoted);
 }
 
 /* ---- base64 ---- */
@@ -232,19 +230,15 @@ static const char *const claims_answers[] = {
 static const char *const claims_members[] = {"header", "kvs", "succeeded", "responses", "result", "error"};
 
 /* The H of "H TOKEN SEQ"; -1: malformed. */
-static int64_t claims_horizon(const uint8_t *bytes, size_t n) {
-    char digits[24] = "";
+static int64_t claims_horizon(const char *text, size_t n) {
     size_t length = 0;
-    while (length < n && bytes[length] >= '0' && bytes[length] <= '9') length++;
-    if (!length || length > 19 || (length > 1 && *bytes == '0')) return -1;
-    memcpy(digits, bytes, length);
-    if (length == 19 && strcmp(digits, "9223372036854775807") > 0) return -1;
-    if (n < length + 35 || bytes[length] != ' ' || bytes[length + 33] != ' ') return -1;
+    while (length < n && text[length] >= '0' && text[length] <= '9') length++;
+    if (n < length + 35 || text[length] != ' ' || text[length + 33] != ' ') return -1;
     for (size_t i = length + 1; i < length + 33; i++)
-        if (!bytes[i] || !strchr("0123456789abcdefABCDEF", bytes[i])) return -1;
+        if (!text[i] || !strchr(claims_hex, text[i])) return -1;
     for (size_t i = length + 34; i < n; i++)
-        if (bytes[i] < '0' || bytes[i] > '9') return -1;
-    return (int64_t)strtoull(digits, NULL, 10);
+        if (text[i] < '0' || text[i] > '9') return -1;
+    return claims_whole(text, length);
 }
 
 static flake_i_etcd_numbers claims_noted;
@@ -271,8 +265,9 @@ static void claims_check_answer(void) {
         fuzz_same("a value's end", value.end - text, claims_nodes[child].end - text);
         if (*v.at == '{') fuzz_same("its name", name.at - 1 - text, claims_nodes[child].name - text);
         int64_t number = -1;
-        fuzz_same("flake_i_json_number", flake_i_json_number(value, &number), claims_whole(child) >= 0);
-        fuzz_same("number", number, claims_whole(child));
+        const int64_t whole = claims_whole_of(&claims_nodes[child]);
+        fuzz_same("flake_i_json_number", flake_i_json_number(value, &number), whole >= 0);
+        fuzz_same("number", number, whole);
         child = claims_nodes[child].next;
     }
     fuzz_same("values left", child, claims_none);
@@ -292,7 +287,7 @@ static void claims_check_answer(void) {
 static void claims_check_horizon(void) {
     size_t n;
     char *text = claims_text("9223372036854775807 0123456789abcdef0123456789ABCDEF 7", &n);
-    fuzz_same("flake_i_etcd_horizon_in", flake_i_etcd_horizon_in(text, n), claims_horizon((const uint8_t *)text, n));
+    fuzz_same("flake_i_etcd_horizon_in", flake_i_etcd_horizon_in(text, n), claims_horizon(text, n));
     free(text);
 }
 

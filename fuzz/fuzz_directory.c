@@ -46,7 +46,7 @@ static bool disk_ends(const char *path, const char *end) {
     return n >= m && strcmp(path + n - m, end) == 0;
 }
 
-/* Its index in the list. */
+/* The file of that name. */
 static int *disk_find(const char *path) { return disk_ends(path, ".new") ? &disk_now.fresh : &disk_now.file; }
 
 static int disk_make(void) {
@@ -98,11 +98,6 @@ static ssize_t disk_read(int fd, void *bytes, size_t n) {
     return (ssize_t)some;
 }
 
-static int64_t disk_seek(int64_t at) {
-    disk_at = (size_t)at;
-    return at;
-}
-
 static int disk_close(int fd) {
     if (fd == disk_fd + disk_opened) disk_opened = -1;
     return 0;
@@ -113,11 +108,6 @@ static int disk_rename(const char *from, const char *to) {
     if (disk_fails()) return -1;
     *disk_find(to) = *source;
     *source = -1;
-    return 0;
-}
-
-static int disk_unlink(const char *path) {
-    *disk_find(path) = -1;
     return 0;
 }
 
@@ -132,8 +122,6 @@ static int disk_stat_of(int file, struct stat *out) {
     return -1;
 }
 
-static int disk_stat(const char *path, struct stat *out) { return disk_stat_of(*disk_find(path), out); }
-
 int fsync(int fd);
 int fsync(int fd) {
     if (disk_fails()) return -1;
@@ -146,23 +134,18 @@ int fdatasync(int fd);
 int fdatasync(int fd) { return fsync(fd); }
 
 #define open(...)           disk_open(__VA_ARGS__)
-#define lseek(fd, at, how)  ((void)(fd), disk_seek(at))
+#define lseek(fd, at, how)  ((void)(fd), (int64_t)(disk_at = (size_t)(at)))
 #define write(fd, bytes, n) disk_write(fd, bytes, n)
 #define read(fd, bytes, n)  disk_read(fd, bytes, n)
 #define close(fd)           disk_close(fd)
 #define rename(from, to)    disk_rename(from, to)
-#define unlink(path)        disk_unlink(path)
-#define stat(path, out)     disk_stat(path, out)
+#define unlink(path)        (*disk_find(path) = -1, 0)
+#define stat(path, out)     disk_stat_of(*disk_find(path), out)
 #define fstat(fd, out)      disk_stat_of((fd)-disk_fd, out)
 #define fcntl(...)          disk_lock(__VA_ARGS__)
-#define mkdir(path, mode)   ((void)(path), (void)(mode), disk_has_dir())
+#define mkdir(path, mode)   ((void)(path), (void)(mode), errno = EEXIST, -1)
 
 static int disk_lock(int fd, ...) { return fd < disk_fd ? -1 : 0; }
-
-static int disk_has_dir(void) {
-    errno = EEXIST;
-    return -1;
-}
 
 #include "fuzz.h"
 #include "flake.h"
@@ -203,7 +186,9 @@ static plain record_read_plainly(const uint8_t *in) {
     return p;
 }
 
-static plain file_read_plainly(const uint8_t *in, size_t n) {
+static plain disk_read_plainly(const disk_content *file) {
+    const uint8_t *const in = file->bytes;
+    const size_t n = file->n;
     static const uint8_t magic[8] = {'i', 'd', 's', 't', 'a', 't', 'e', '\n'};
     plain p = {FLAKE_MISMATCH, 0, 0, 0, 0};
     for (size_t i = 0; i < n && i < 8; i++)
@@ -223,8 +208,6 @@ static plain file_read_plainly(const uint8_t *in, size_t n) {
     }
     return p;
 }
-
-static plain disk_read_plainly(const disk_content *file) { return file_read_plainly(file->bytes, file->n); }
 
 /* Whether a record of number 9 lets a run begin at that time. */
 static flake_status record_judge_plainly(const plain *p, int64_t now_ns, int64_t max_downtime_ms) {
@@ -404,8 +387,7 @@ static void run_end(uint8_t how) {
 /* In shared memory: the holder dies, and another process takes over. Or the machine is cloned, and the generator takes
  * a number again: the disk has one, which the clone holds until then. */
 static void run_continue(uint8_t how) {
-    const uint8_t *const file = disk_file[disk_now.file].now.bytes;
-    flake_status status = FLAKE_INVALID;
+    flake_status status;
     if (run_options.shared_memory) {
         disk_opened = -1;
         FLAKE_ATOMIC_STORE(&run_shards->claim.holder, 1u, relaxed); /* another process */
@@ -413,7 +395,7 @@ static void run_continue(uint8_t how) {
         const bool may_fail = disk_failures != 0;
         status = flake_take_over(run_shards, NULL);
         run_tell("take-over", status);
-        const plain after = file_read_plainly(file, FLAKE_I_FILE);
+        const plain after = disk_read_plainly(&disk_file[disk_now.file].now);
         const int64_t horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&run_shards->claim.horizon_ns, relaxed);
         if (status == FLAKE_OK) {
             fuzz_true("it has the horizon", after.horizon_ns >= horizon_ns);
@@ -507,7 +489,8 @@ static void run_set_up(void) {
     if (more & 4) disk_failures = fuzz_bytes(1) | (more & 8 ? UINT64_MAX << 8 : 0);
 }
 
-static void run_check(void) {
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
+    fuzz_begin(bytes, size);
     fuzz_set_clear();
     run_set_up();
     run_begin();
@@ -544,11 +527,6 @@ static void run_check(void) {
         }
     }
     run_end(1 + 4);
-}
-
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
-    fuzz_begin(bytes, size);
-    run_check();
     return 0;
 }
 

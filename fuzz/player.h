@@ -35,7 +35,6 @@ typedef struct player_actor {
     uint64_t last_time, last_seq; /* of the newest ID */
     flake_prefetch prefetch;
     oracle_stock stock;
-    bool counted;           /* statistics since the beginning */
     uint32_t drifts_before; /* of the snapshot that it was made from */
     uint64_t with_time;     /* calls */
 } player_actor;
@@ -98,12 +97,6 @@ static flake_status player_admit(void *user, int64_t until_ns) {
     (void)user;
     (void)until_ns;
     return FLAKE_OK;
-}
-
-/* With the source that is meant: nodes of 0 bits are none, unless there is a number. */
-static inline player_node player_node_for(player_node node, unsigned bits) {
-    if (node.from == PLAYER_USUAL) node.from = bits || node.number ? PLAYER_FIXED : PLAYER_NONE_AT_ALL;
-    return node;
 }
 
 static inline flake_node player_flake_node(player_node node) {
@@ -217,8 +210,6 @@ static inline bool player_is(const flake128 *id, uint8_t byte) {
     return true;
 }
 
-static inline bool player_is_untouched(const flake128 *id) { return player_is(id, 0x5e); }
-
 /* I3 of the headers: none is ahead of the clock by more than max_ahead. For a generator that continues after
  * a backward step, the clock counts as the time of its newest ID, minus what n IDs fill. */
 static inline void player_check_not_ahead(const player_actor *a, uint64_t time, uint64_t had, size_t n) {
@@ -242,7 +233,7 @@ static inline void player_check_ids(player_actor *a, const fuzz_wanted *w, flake
     for (size_t i = given; i < n; i++)
         fuzz_true(failed ? "rest of a call that failed" : "rest of a batch that was tried",
                   player_is(&player_ids[i], failed ? 0 : 0x5e));
-    fuzz_true("the elements after the IDs", player_is_untouched(&player_ids[n]));
+    fuzz_true("the elements after the IDs", player_is(&player_ids[n], 0x5e));
     if (exact) {
         /* Blocked callers of sno.h check each unit: they give up within one, not at its start. */
         const bool may_be_late = a->oracle.ticks && (w->status == ORACLE_CLOCK_BACK || w->status == ORACLE_AGAIN);

@@ -21,9 +21,8 @@ static struct flake_scene {
     flake_layout layout; /* of the word: of 128 bits, times and numbers below 2^64 */
     player_node from;
     uint64_t node; /* in the IDs */
-    bool forgets;                                 /* max_ahead may exceed what count holds */
-    uint64_t scatter_unit[64], scatter_start[64]; /* the first number of some units */
-    bool scatter_known[64];
+    bool forgets;  /* max_ahead may exceed what count holds */
+    uint64_t scatter_start[64], scatter_until[64]; /* the first number of some units; the unit after each, 0: none */
 } flake_scene;
 
 /* ---- options ---- */
@@ -126,7 +125,8 @@ static flake_status flake_judge(const flake_options *given, flake_options *o, pl
     if (o->seq_min > o->seq_max || o->seq_max >= seqs || (l->format && o->seq_scatter) ||
         (flake_counts(l) && (o->seq_min || o->seq_max != seqs - 1)))
         return FLAKE_INVALID;
-    *node = player_node_for(*node, l->node_bits);
+    if (node->from == PLAYER_USUAL) /* nodes of 0 bits are none, unless there is a number */
+        node->from = l->node_bits || node->number ? PLAYER_FIXED : PLAYER_NONE_AT_ALL;
     const flake_status status = player_judge_node(*node, l->node_bits);
     if (status != FLAKE_OK) return status;
     const bool unfit =
@@ -137,19 +137,12 @@ static flake_status flake_judge(const flake_options *given, flake_options *o, pl
     return unfit ? FLAKE_INVALID : FLAKE_OK;
 }
 
-static unsigned flake_bits_of(uint64_t x) {
-    unsigned bits = 0;
-    for (; x; x >>= 1) bits++;
-    return bits;
-}
-
 static oracle flake_oracle_of(const flake_options *o, uint64_t cap, const flake_i_engine *e) {
     const flake_layout *const l = &flake_scene.layout;
     oracle expect = oracle_of(l->epoch_ms, l->unit_ms, o->layout.time_bits, cap);
-    const unsigned bits = flake_bits_of(expect.last_unit);
+    const uint64_t units = expect.last_unit + 1;
     /* The last unit of a layout with no spare bit cannot be recognised as full. */
-    if (bits < 64 && cap == (uint64_t)1 << (64 - bits) && !((expect.last_unit + 1) & expect.last_unit))
-        expect.last_unit--;
+    if (!(units & (units - 1)) && cap - 1 == UINT64_MAX / units) expect.last_unit--;
     expect.max_ahead = (uint64_t)(o->max_ahead_ms / l->unit_ms);
     player_set_waits(&expect, o->max_wait_ms);
     expect.fail_on_backwards = o->layout.format != 0;
@@ -277,21 +270,19 @@ static bool flake_open(const void *any_fixed) {
     if (s->may & FUZZ_STICK) s->may |= FUZZ_SHORT;
     if (!o->overflow && (!fixed || fixed->may & FUZZ_FAR)) s->may |= FUZZ_FAR;
     fuzz_start_clock(&player_actors[0].oracle);
-    if (lags) fuzz_coarse_lag_ns = (int64_t)fuzz_below(256) * FUZZ_MS / 16;
+    if (lags) script_now.coarse_lag_ns = (int64_t)fuzz_below(256) * FUZZ_MS / 16;
     memset((void *)&flake_i_counter, 0, sizeof flake_i_counter);
     fuzz_counts = !given.clock.now_ns && o->clock.kind == FLAKE_CLOCK_FAST && more & 4;
     s->exact = s->exact && !lags && !fuzz_counts;
     s->lends_greatly = f->forgets && s->exact;
     s->has_zero = !f->node && !player_actors[0].seq_min;
     s->most_queued = 16 * (o->seq_max + UINT64_C(1)) + fuzz_most_places;
-    for (size_t i = 0; i < s->actors; i++) {
-        player_actors[i].counted = true;
-        if (fuzz_counts) player_actors[i].gen->engine.frequent = 1; /* one ID a unit */
-    }
+    for (size_t i = 0; i < s->actors && fuzz_counts; i++) flake_gens[i].engine.frequent = 1; /* one ID a unit */
     return true;
 }
 
 static bool flake_is_wide(void) { return player_scene.options.layout.format != 0; }
+
 /* ---- the state of an actor ---- */
 
 static uint64_t flake_before;
@@ -314,16 +305,11 @@ static uint64_t flake_place_of(const player_actor *a, const flake_parts *p) {
 
 static uint64_t flake_narrow(const player_actor *a, const flake128 *wide) {
     const flake_layout *const l = &player_scene.options.layout;
-    const bool is_boundary = flake_is(l, &flake_layout_boundary);
     flake_parts p;
     memset(&p, 0, sizeof p);
     fuzz_same("wide ID", flake128_decompose(l, wide, &p), FLAKE_OK);
     if (l->node_bits) fuzz_same_u64("node", p.node, flake_scene.node);
-    if (!is_boundary && !flake_is(l, &flake_layout_ulid)) {
-        fuzz_same("version", wide->bytes[6] >> 4, flake_is(l, &flake_layout_uuid8) ? 8 : 7);
-        fuzz_same("variant", wide->bytes[8] >> 6, 2);
-    }
-    const uint64_t seq = is_boundary ? p.seq : flake_place_of(a, &p);
+    const uint64_t seq = flake_is(l, &flake_layout_boundary) ? p.seq : flake_place_of(a, &p);
     fuzz_true("wide number", seq <= 0xffff);
     return (uint64_t)(p.unix_ms - flake_scene.layout.epoch_ms) << 16 | seq;
 }
@@ -350,9 +336,8 @@ static uint64_t flake_check_id(player_actor *a, const oracle_place *place, const
         if (player_scene.options.seq_scatter) {
             const size_t at = place->unit % 64;
             const uint64_t start = (f.seq - a->seq_min + cap - index) % cap;
-            if (player_scene.actors > 1 || !s->scatter_known[at] || s->scatter_unit[at] != place->unit) {
-                s->scatter_known[at] = true;
-                s->scatter_unit[at] = place->unit;
+            if (player_scene.actors > 1 || s->scatter_until[at] != place->unit + 1) {
+                s->scatter_until[at] = place->unit + 1;
                 s->scatter_start[at] = start;
             }
             index = (s->scatter_start[at] + index) % cap;
@@ -422,7 +407,7 @@ static void flake_play_prefetch(player_actor *a) {
     uint64_t id = flake_nothing;
     flake_remember(a);
     if (player_scene.exact) {
-        const fuzz_moment then = fuzz_now();
+        const script then = script_now;
         w.status = oracle_stock_next(&a->oracle, &a->stock, &w.places[0]);
         w.n = w.status == ORACLE_OK;
         w.after_ns = script_now.now_ns;
@@ -496,7 +481,7 @@ static void flake_play_restart(player_actor *a) {
         o.lane_count = 1 + (choice >> 4) % player_most_lanes % (size_t)a->oracle.cap;
         o.lanes = LAST_OF(flake_lane_array, o.lane_count);
     }
-    const fuzz_moment then = fuzz_now();
+    const script then = script_now;
     const oracle before = a->oracle;
     const flake_status wanted = flake_judge_restart(a, &o);
     const int64_t after_ns = script_now.now_ns;
@@ -529,7 +514,6 @@ static void flake_check_position(player_actor *a) {
 static void flake_check_statistics(const player_actor *a) {
     const oracle *expect = &a->oracle;
     flake_stats stats;
-    if (!a->counted) return;
     flake_stats_get(a->gen, &stats);
     fuzz_same_u64("stats.ids", stats.ids, expect->ids);
     fuzz_same_u64("stats.waits", stats.waits, expect->waits);

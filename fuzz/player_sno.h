@@ -129,7 +129,8 @@ static bool sno_make(sno_kind kind, size_t n, player_node from, const sno_snapsh
     if (chooses && sno_taken >= sno_most_taken) return false;
     memset(&s, 0, sizeof s);
     if (given && !chooses) s = *given;
-    else if (given) { /* a pool: its bounds, and nothing else */ s.sequence_min = given->sequence_min;
+    else if (given) { /* a pool: its bounds, and nothing else */
+        s.sequence_min = given->sequence_min;
         s.sequence_max = given->sequence_max;
     }
     bool fits = sno_judge(&s);
@@ -213,9 +214,7 @@ static bool sno_open(const void *any_fixed) {
     }
     const bool is_late = !o->clock.now_ns && !scene->exact && o->clock.kind != FLAKE_CLOCK_EXACT;
     fuzz_slack_ns = is_late ? 32 * FUZZ_MS : 0;
-    if (kind & 8 && kind & 4) {
-        player_add_ring(o, 1 + (with & 7));
-    }
+    if (kind & 8 && kind & 4) player_add_ring(o, 1 + (with & 7));
     /* Unlimited patience needs a clock that moves; so does a waiter that checks each ms. */
     if (o->max_wait_ms > 1000) scene->may &= ~(unsigned)FUZZ_STICK;
     if (scene->exact) { /* a blocked caller checks each unit, the oracle does not */
@@ -235,7 +234,7 @@ static bool sno_open(const void *any_fixed) {
     fuzz_stepped_back = fuzz_reading_ns < oracle_start_ns(expect, expect->recorded);
     memset((void *)&flake_i_counter, 0, sizeof flake_i_counter);
     fuzz_counts = is_late && o->clock.kind == FLAKE_CLOCK_FAST;
-    if (is_late && !fuzz_counts) fuzz_coarse_lag_ns = (int64_t)fuzz_byte() * FUZZ_MS / 16;
+    if (is_late && !fuzz_counts) script_now.coarse_lag_ns = (int64_t)fuzz_byte() * FUZZ_MS / 16;
     scene->most_queued = (3u << 22) + fuzz_most_places;
     return true;
 }
@@ -394,7 +393,7 @@ static void sno_play_restore(void) {
 /* A check of retry_ns: at that time there is an ID, and 1 ns earlier there is none. The generator is
  * restored from a copy, which could not draw itself. */
 static void sno_check_retry(const player_actor *a, int64_t retry_ns) {
-    const fuzz_moment then = fuzz_now();
+    const script then = script_now;
     sno_gen before;
     sno_id id;
     if (retry_ns == INT64_MAX || fuzz_own_clock) return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * The rules that explore_engine.c's first comment lists: checked at each access to the word, a note,
- * the ring or the clock. And which of their data distinguishes two states.
+ * The rules that explore_engine.c's first comment lists: at each access to the word, a note, the ring or the clock; and
+ * in the threads' calls, one for each letter, when they return. And which of the rules' data distinguishes two states.
  */
 #ifndef ENGINE_RULES_H
 #define ENGINE_RULES_H
@@ -88,6 +88,8 @@ static bool is_many(char letter) { return letter && strchr("NTMQq", letter) != N
 static bool continues_past_clock(char letter) { return letter == 'c' || letter == 'C'; }
 static bool waits(char letter) { return strchr("nNoflQC", letter) != NULL; }
 static uint64_t larger(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+// >>accesses
 
 /* Removes a ticket from the table; false: this thread does not hold it. */
 static bool let_go(unsigned me, unsigned i, uint64_t at, unsigned tick) {
@@ -243,7 +245,7 @@ static bool is_of_claim(const void *at) {
     const char *const byte = (const char *)at;
     const flake_i_claim *const c = &our.flake[0].claim;
     return (byte >= (const char *)c && byte < (const char *)(c + 1)) || byte == (const char *)&the_file.position ||
-           (byte >= (const char *)records && byte < (const char *)(records + 2));
+           (byte >= (const char *)our.records && byte < (const char *)(our.records + 2));
 }
 
 /* Before AGAIN is returned: lanes without a ticket, by the clock now. */
@@ -309,6 +311,8 @@ static void watch(unsigned me, const shared_access *a) {
     if (e->tick_bits && seen.toggles[i] - e->drifts > 1) fail("drifts lags by more than one");
 }
 
+// >>states
+
 static uint64_t set_of(uint64_t set, uint64_t a, uint64_t b) { return set + hash_mix(hash_mix(2, a), b); }
 
 /* Unordered where order does not matter, so that more states are equal. */
@@ -363,6 +367,388 @@ static uint64_t digest(unsigned thread) {
     for (unsigned k = 0; k < seen.n_issued; k++) set = set_of(set, seen.issued[k].id, seen.issued[k].begun);
     hash = hash_mix(hash, seen.bumps_begun << 8 | seen.bumps_done);
     return hash_mix(hash, set);
+}
+
+// >>calls
+
+typedef struct place {
+    uint64_t time, index;
+    unsigned tick;
+} place;
+
+/* What a call returned: a status, or fewer IDs than a batch of n. */
+enum { SAID_FEWER = -1 };
+
+static int64_t given_ms(char letter) { return current->clock[0] + (letter == 'G' ? 2 : 0); }
+
+static flake_gen *first_gen(void) { return current->of == SNO ? &our.sno[0].gen : our.flake; }
+
+/* An index of the whole becomes one of its lane. */
+static unsigned lane_of(uint64_t *index) {
+    unsigned i = 0;
+    for (; *index >= engines[i]->unit_capacity && i + 1 < current->lanes; i++) *index -= engines[i]->unit_capacity;
+    return i;
+}
+
+/* As generators of UUIDs do. */
+static flake_status draw_on(flake_gen *g, unsigned resume, uint64_t *id) {
+    flake_i_ticket p;
+    flake_status status = flake_i_draw(&g->engine, resume, 0, 1, &p);
+    if (status != FLAKE_OK) status = flake_i_continue_in(&g->engine, resume, status, 1, &p);
+    if (status == FLAKE_OK) flake_i_put_id(g, false, p.time, p.index, id);
+    return status;
+}
+
+enum { NODE = 5, PARTITION = 7, SEQUENCE_MIN = 16 };
+
+#define DRAW(prefix, g, ids, ...)                                                                        \
+    (strchr("nlo", letter)   ? prefix##next(g, __VA_ARGS__ ids)                                          \
+     : strchr("tLO", letter) ? prefix##try(g, __VA_ARGS__ ids)                                           \
+     : strchr("NQ", letter)  ? prefix##next_n(g, __VA_ARGS__ ids, n = 3)                                 \
+     : strchr("TqM", letter) ? ((void)!prefix##try_n(g, __VA_ARGS__ ids, 3, &n), (flake_status)FLAKE_OK) \
+                             : prefix##try_at(g, __VA_ARGS__ given_ms(letter), ids))
+
+/* With a start the first unit of IDs. */
+static uint64_t first_unit(void) { return current->starts ? (uint64_t)current->clock[0] + 1 : 0; }
+
+/* How many tickets it got. */
+static unsigned draw(unsigned me, char letter, place got[3], int *said) {
+    const bool is_sno = current->of == SNO;
+    const uint8_t meta = (uint8_t)(64 + me);
+    flake_gen *const g = &our.flake[is_owned(letter) ? me : 0];
+    sno_gen *const s = &our.sno[is_owned(letter) ? me : 0];
+    const flake_options *o = flake_gen_options(g);
+    uint64_t ids[3] = {0, 0, 0};
+    sno_id snos[3];
+    size_t n = 1;
+    memset(snos, 0, sizeof snos);
+    const flake_status status = letter == 'f'          ? flake_prefetch_next(&our.prefetch[me], ids)
+                                : strchr("cC", letter) ? draw_on(g, letter == 'C' ? FLAKE_I_WAIT : 0, ids)
+                                : is_sno               ? DRAW(sno_, s, snos, meta, )
+                                                       : DRAW(flake_, g, ids, );
+    *said = status == FLAKE_OK && is_many(letter) && n < 3 ? SAID_FEWER : (int)status;
+    if (status != FLAKE_OK)
+        for (n = 0; n < 3 && (is_sno ? !sno_is_zero(snos[n]) : ids[n]);) n++;
+    for (size_t k = 0; k < n; k++) {
+        flake_parts parts;
+        memset(&parts, 0, sizeof parts);
+        if (is_sno) {
+            const unsigned min = current->shards ? s->sequence_min : SEQUENCE_MIN;
+            got[k] = (place){sno_units(snos[k]), sno_sequence(snos[k]) - min, sno_tick(snos[k])};
+            if (sno_meta(snos[k]) == meta && sno_partition(snos[k]) == PARTITION && sno_sequence(snos[k]) >= min)
+                continue;
+        } else if (flake_decompose(&o->layout, ids[k], &parts) == FLAKE_OK &&
+                   parts.node == (current->full ? 0u : NODE) && parts.seq >= o->seq_min && parts.seq <= o->seq_max) {
+            got[k] = (place){(uint64_t)parts.unix_ms, parts.seq - o->seq_min, 0};
+            continue;
+        }
+        fail("not an ID of this generator");
+    }
+    return (unsigned)n;
+}
+
+static void check_place(unsigned me, unsigned i, char letter, place got) {
+    struct caller *const my = &seen.thread[me];
+    const flake_i_engine *e = engines[i];
+    const uint64_t at = got.time * e->unit_capacity + got.index;
+    if (got.time < first_unit()) fail("START: an ID of a unit that the predecessor used");
+    say("  unit %" PRIu64 "%s, index %" PRIu64, got.time, current->of != SNO ? "" : got.tick ? "B" : "A", got.index);
+    if (current->gate && got.time > current->gate) fail("an ID of a unit that the gate refused");
+    if (my->was_lost) fail("an ID of a closed engine");
+    if (my->was_closed && got.time > seen.closed_unit)
+        fail("CLOSED: an ID of unit %" PRIu64 ", which began after the close", got.time);
+    if (current->horizon_ms) {
+        const int64_t until_ns = (int64_t)(got.time + 1) * MS - 1;
+        if (until_ns > lasting_ns()) fail("HORIZON: a power cut now would forget the ID");
+        if (until_ns > seen.floor_ns) fail("HORIZON: the number's next holder does not know the ID");
+        if (until_ns > seen.latest_ns) seen.latest_ns = until_ns;
+    }
+    if (got.index >= e->unit_capacity) fail("I1: an index past the capacity");
+    if (!let_go(me, i, at, got.tick))
+        fail("I1: unit %" PRIu64 ", index %" PRIu64 " is handed out, but not drawn by this call", got.time, got.index);
+    if (at < my->last[i][got.tick]) fail("a thread's IDs fall");
+    my->last[i][got.tick] = at + 1;
+    if (letter != 'f' && !continues_past_clock(letter) && got.time > my->reach + e->ahead + (unsigned)current->slack_ms)
+        fail("I3: an ID of unit %" PRIu64 ", when the clock read %" PRIu64, got.time, my->reach);
+    if (is_given(letter) && got.time > seen.latest_unit + 1 + e->ahead)
+        fail("an ID of unit %" PRIu64 ", when the latest reading was %" PRIu64, got.time, seen.latest_unit);
+    if (current->counter[1] && !my->saw_clock && my->counter >= seen.leased_to[got.time % UNITS])
+        fail("LEASE: unit %" PRIu64 " was leased too long ago", got.time);
+}
+
+static void check_failure(unsigned me, unsigned i, char letter, int said, unsigned got) {
+    struct caller *const my = &seen.thread[me];
+    const flake_i_engine *e = engines[i];
+    const point p = point_of(my->word);
+    const uint64_t reading = is_given(letter) ? larger(my->reading, p.time) : my->reading;
+    const bool back = p.time > reading + e->ahead;
+    if ((said == SAID_FEWER && is_lost()) || said == FLAKE_FORKED || (said == FLAKE_LEASE_LOST && calls_any('x'))) {
+        if (said == FLAKE_FORKED ? !is_bumped() : said != SAID_FEWER && our.gate_word)
+            fail("%s, which is wrong", said == FLAKE_FORKED ? "FORKED" : "LEASE");
+        events |= SHUT;
+        return;
+    }
+    if (said == FLAKE_CLOSED || (said == SAID_FEWER && seen.is_closing)) {
+        if (!seen.is_closing) fail("CLOSED, but it is open");
+        events |= ENDED;
+        return;
+    }
+    if (current->horizon_ms && said == FLAKE_AGAIN) {
+        events |= AGAIN;
+        return;
+    }
+    if (said == FLAKE_NOT_EXTENDED) {
+        if (!current->manual_extend) fail("NOT_EXTENDED, although draws write");
+        events |= UNEXTENDED;
+        return;
+    }
+    if (said == FLAKE_TOO_FAR_AHEAD) {
+        if (!is_given(letter) || my->reading <= my->bound + 1 + e->ahead) fail("TOO_FAR_AHEAD, which is wrong");
+        if (my->wrote) fail("I4: a call that failed wrote");
+        events |= FAR;
+        return;
+    }
+    if (said != FLAKE_AGAIN && said != FLAKE_CLOCK_BACKWARDS && said != FLAKE_LEASE_LOST && said != SAID_FEWER)
+        fail("neither AGAIN nor CLOCK_BACK");
+    if (continues_past_clock(letter) && back) fail("the clock went backwards, and the draw does not continue");
+    if (said == FLAKE_AGAIN && back) fail("AGAIN, although the clock went backwards");
+    if (said == FLAKE_CLOCK_BACKWARDS && !back) fail("CLOCK_BACK, although the clock is not before the word");
+    if (!got && !waits(letter) && my->wrote) fail("I4: a call that failed wrote");
+    if (said == FLAKE_LEASE_LOST || (said == SAID_FEWER && current->gate)) {
+        if (!current->gate) fail("LEASE, without a gate");
+        events |= SHUT;
+        return;
+    }
+    events |= back ? BACK : AGAIN;
+    if (!back && p.at / e->unit_capacity <= reading + e->ahead) fail("AGAIN, although a ticket was free");
+    if (is_laned(letter) && !(back && current->fail_on_backwards) && my->full != (1u << n_engines) - 1)
+        fail("no ID, although a lane always had a ticket");
+    if (back && !my->behind) fail("I2: CLOCK_BACK on a reading older than the word");
+    if (back && e->tick_bits && reading * e->unit_capacity >= seen.ever[i][p.tick ^ 1])
+        fail("CLOCK_BACK, although the other timeline was free");
+}
+
+static void call_draw(unsigned me, char letter) {
+    struct caller *const my = &seen.thread[me];
+    unsigned i = is_owned(letter) ? me : 0;
+    int said = FLAKE_OK;
+    place got[3];
+    if (is_given(letter)) my->reading = my->reach = unit_of(given_ms(letter) * MS);
+    const unsigned n = draw(me, letter, got, &said);
+    say("%c returns%s", letter, said == FLAKE_OK ? "" : ", with fewer than requested");
+    for (unsigned k = 0; k < n; k++) {
+        if (is_laned(letter)) i = lane_of(&got[k].index);
+        check_place(me, i, letter, got[k]);
+    }
+    if (is_laned(letter)) i = my->engine;
+    if (said != FLAKE_OK) check_failure(me, i, letter, said, n);
+    for (unsigned p = 0; p < seen.n_places;) {
+        const held *h = &seen.places[p];
+        if (h->by != me || letter == 'f') { /* f has a stock */
+            p++;
+            continue;
+        }
+        if (!h->followed && said != FLAKE_CLOSED) fail("I4: a ticket is neither issued nor returned");
+        seen.places[p] = seen.places[--seen.n_places];
+        events |= UNUSED;
+    }
+}
+
+/* Not 0, as after_unix_ms that would be none. */
+static uint64_t newest_of(point p) {
+    return p.at > engines[0]->unit_capacity * 2 ? (p.at - 1) / engines[0]->unit_capacity : 1;
+}
+
+/* That of one word, at some time, and not before this thread's last ID. */
+static void call_newest(unsigned me) {
+    const uint64_t newest = (uint64_t)flake_newest_ms(our.flake), last = seen.thread[me].last[0][0];
+    bool was = false;
+    for (unsigned k = 0; k < seen.n_past; k++) was |= newest_of(point_of(seen.past[k].word)) == newest;
+    if (!was) fail("the newest unit was never the newest");
+    if (last && (last - 1) / engines[0]->unit_capacity > newest)
+        fail("the newest unit is before this thread's last ID");
+}
+
+static void call_snapshot(unsigned me) {
+    const flake_i_engine *e = engines[0];
+    bool was = false;
+    sno_snapshot s;
+    memset(&s, 0, sizeof s);
+    if (current->of != SNO) {
+        call_newest(me);
+        return;
+    }
+    if (sno_snapshot_take(our.sno, &s) != FLAKE_OK) fail("no snapshot");
+    const uint64_t drifts = s.drifts, safe = (uint64_t)s.wall_safe;
+    /* the first number and none at all look the same */
+    const uint64_t word =
+        ((uint64_t)s.wall_hi << 1 | (drifts & 1)) << (e->time_shift - 1) | (s.sequence - s.sequence_min + 1u);
+    for (unsigned k = 0; k < seen.n_past; k++) {
+        const past *p = &seen.past[k];
+        was |= (p->word == word || (p->word == word - 1 && !point_of(p->word).count)) && p->toggles == drifts &&
+               safe >= p->used && safe <= p->ever;
+    }
+    if (!was) fail("a torn snapshot");
+    if (point_of(word).at < seen.thread[me].last[0][point_of(word).tick])
+        fail("a snapshot from before this thread's last ID");
+}
+
+/* While other threads draw. */
+static void call_stats(void) {
+    flake_stats s;
+    memset(&s, 0, sizeof s);
+    flake_stats_get(first_gen(), &s);
+    if (s.ids > current->count + seen.gross)
+        fail("stats.ids is %" PRIu64 " after %" PRIu64 " draws", s.ids, current->count + seen.gross);
+}
+
+static void check_note(uint64_t position, const flake_overflow *note) {
+    const flake_i_engine *e = engines[0];
+    const uint64_t due = position < seen.pushes ? seen.pushed[position] : NO_NOTE;
+    bool right = due & 1;
+    if (due == NO_NOTE) fail("a note is popped that was not pushed, or twice");
+    if (unit_of(note->now_ns) * 2 + !note->waiting != due) fail("a note is not what its writer was elected for");
+    for (unsigned k = 0; k < seen.n_past; k++) /* the queue had this length at some time */
+        right |= point_of(seen.past[k].word).at ==
+                 (larger(unit_of(note->now_ns) + e->ahead, first_unit()) + 1) * e->unit_capacity + note->waiting;
+    if (!right) fail("a note counts %" PRIu32 " callers", note->waiting);
+    if (position < NOTES) seen.pushed[position] = NO_NOTE;
+}
+
+static void call_pop(unsigned me) {
+    flake_overflow note;
+    memset(&note, 0, sizeof note);
+    if (!flake_ring_pop(&our.ring, &note)) return;
+    learn((uint64_t)note.now_ns);
+    learn((uint64_t)note.waiting << 32 | note.elapsed_ms);
+    check_note(seen.thread[me].popped, &note);
+}
+
+/* An ID, or a partition, is issued once. */
+static void issue(uint64_t id, unsigned begun) {
+    for (unsigned k = 0; k < seen.n_issued; k++)
+        if (seen.issued[k].id == id) fail("%" PRIx64 " is issued twice", id);
+    seen.issued[seen.n_issued].id = id;
+    seen.issued[seen.n_issued++].begun = begun;
+}
+
+/* Go sno's New, reduced to its fast path: a CAS moves the time; a separate store and fetch_add
+ * move the sequence. */
+static void call_two_words(void) {
+    uint64_t id, time = FLAKE_ATOMIC_LOAD(&our.two_time, acquire);
+    const uint64_t clock = unit_of(FLAKE_CLOCK_NS(FLAKE_CLOCK_EXACT));
+    if (clock > time && FLAKE_ATOMIC_CAS(&our.two_time, &time, clock, release, acquire)) {
+        FLAKE_ATOMIC_STORE(&our.two_seq, 0u, relaxed);
+        id = clock << 16;
+    } else id = time << 16 | (FLAKE_ATOMIC_ADD(&our.two_seq, 1u, relaxed) + 1);
+    say("w returns unit %" PRIu64 ", sequence %" PRIu64, id >> 16, id & 0xffff);
+    issue(id, 0);
+}
+
+/* A ticket drawn after flake_machine_cloned has returned has no partition that was in use before. */
+static void call_generate(unsigned me) {
+    struct caller *const my = &seen.thread[me];
+    const sno_id id = sno_generate(0);
+    const uint64_t known = sno_units(id) << 32 | (uint64_t)sno_partition(id) << 16 | sno_sequence(id);
+    unsigned begun = seen.bumps_begun;
+    say("d returns partition %u, sequence %u", sno_partition(id), sno_sequence(id));
+    if (sno_is_zero(id)) fail("no ID");
+    for (unsigned k = 0; k < seen.n_issued; k++)
+        if (((seen.issued[k].id ^ known) >> 16 & 0xffff) == 0) begun = seen.issued[k].begun;
+        else events |= RETAGGED;
+    if (begun < my->bumps) fail("a partition from before the clone");
+    issue(known, begun);
+    my->bumps = 0;
+}
+
+static void call_clone(unsigned me) {
+    const bool has_partitions = current->of >= DEFAULT;
+    seen.bumps_begun += has_partitions;
+    flake_machine_cloned();
+    seen.bumps_done += has_partitions;
+    relatives[me].cloned = has_partitions;
+    relatives[me].drew = false;
+}
+
+/* No two relatives take the same partition, and one that was cloned looks from a start that it drew since. */
+static void call_take(unsigned me) {
+    uint16_t partition;
+    if (sno_i_take_partition(&partition) != FLAKE_OK) fail("no partition");
+    say("P takes %u", partition);
+    if (relatives[me].cloned && !relatives[me].drew) fail("a start from before the clone");
+    if (relatives[me].drew && partition != any_start) events |= MET;
+    relatives[me].cloned = relatives[me].drew = false;
+    issue(partition, 0);
+}
+
+static flake_status flake_admit(void *user, int64_t until_ns) {
+    (void)user;
+    return current->gate && unit_of(until_ns) > current->gate ? FLAKE_LEASE_LOST : FLAKE_OK;
+}
+
+static bool has_gate(void) { return current->gate || calls_any('x'); }
+
+static flake_gate gate_of(void) {
+    const flake_gate gate = {.admit = flake_admit, .fence = calls_any('x') ? &our.gate_word : NULL};
+    return gate;
+}
+
+static flake_node node_of_flake(void) {
+    const flake_gate gate = gate_of();
+    return current->full ? flake_node_none()
+           : has_gate()  ? flake_node_gated(&gate, NODE)
+                         : flake_node_fixed(current->horizon_ms ? "/ids" : NULL, NODE);
+}
+
+/* The next holder of the number generates IDs after the time that the last record shows. */
+static void call_close(void) {
+    seen.is_closing = true;
+    if (flake_close(first_gen(), NULL) != FLAKE_OK) fail("it cannot be closed");
+    seen.is_closed = true;
+    seen.closed_unit = seen.latest_unit;
+    for (unsigned i = 0; i < n_engines; i++)
+        seen.closed_unit = larger(seen.closed_unit, point_of(engines[i]->word).time);
+    if (!current->horizon_ms) return;
+    seen.floor_ns = lasting_ns();
+    if (seen.latest_ns > seen.floor_ns) fail("HORIZON: the next holder begins before the last ID");
+}
+
+static void call_extend(void) {
+    const flake_status status = flake_extend(our.flake, NULL);
+    if (status != FLAKE_OK && !(status == FLAKE_CLOSED && seen.is_closing)) fail("extend returns %d", (int)status);
+}
+
+static void call(unsigned me, char letter) {
+    struct caller *const my = &seen.thread[me];
+    my->letter = letter;
+    my->saw_word = my->behind = my->wrote = false;
+    my->saw_clock = is_given(letter); /* the caller's */
+    if (letter != 'f') my->reach = 0;
+    my->full = 0;
+    if (current->lanes) watch_lanes();
+    my->was_lost = is_lost();
+    my->was_closed = seen.is_closed;
+    switch (letter) {
+    case 'k': call_close(); break;
+    case 'e': call_extend(); break;
+    case 'x': FLAKE_ATOMIC_STORE(&our.gate_word, 0u, seq_cst); break;
+    case 'b': call_clone(me); break;
+    case 'P': call_take(me); break;
+    case 's': call_snapshot(me); break;
+    case 'v': call_stats(); break;
+    case 'r': (void)flake_retry_ns(first_gen()); break;
+    case 'p': call_pop(me); break;
+    case 'w': call_two_words(); break;
+    case 'd': call_generate(me); break;
+    default: call_draw(me, letter);
+    }
+    if (strchr("svr", letter) && my->wrote) fail("a query wrote");
+    my->calls++;
+    my->was_lost = my->was_closed = false;
+    my->letter = 0;
+    my->full = 0;
+    my->sleeps = 0;
+    if (letter != 'f') forget(my->calls);
 }
 
 #endif

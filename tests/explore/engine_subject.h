@@ -115,10 +115,9 @@ static struct {
     flake_ring_slot slots[SLOTS];
     uint64_t two_time, two_seq;
     uint64_t gate_word;
+    uint64_t records[2]; /* of the file: [ number ][ horizon, ns:40 ][ not synced:1 ] */
 } our, at_start;
 static struct file file_at_start;
-/* of the file: [ number ][ horizon, ns:40 ][ not synced:1 ] */
-static uint64_t records[2], records_at_start[2];
 static struct flake_i_process process_at_start;
 static uint64_t *fork_page, mark_at_start;
 
@@ -208,8 +207,8 @@ static const char *name_of(const void *at) {
         {&our.flake[0].claim.admitted_ns, "admitted_ns"},
         {&our.flake[0].claim.retry_from_ns, "retry_from_ns"},
         {&the_file.position, "seek"},
-        {&records[0], "record0"},
-        {&records[1], "record1"},
+        {&our.records[0], "record0"},
+        {&our.records[1], "record1"},
         {&our.gate_word, "gate word"},
         {&world.counter, "counter"},
         {&our.ring.head, "head"},
@@ -258,15 +257,15 @@ static const char *name_of(const void *at) {
 //
 // Seeks, writes and syncs of the number's file are steps like any other access.
 
-static uint64_t number_of(unsigned i) { return records[i] >> 41; }
-static bool is_dirty(unsigned i) { return records[i] & 1; }
+static uint64_t number_of(unsigned i) { return our.records[i] >> 41; }
+static bool is_dirty(unsigned i) { return our.records[i] & 1; }
 
 /* The least horizon that a power cut leaves, ns. */
 static int64_t lasting_ns(void) {
     const unsigned newer = number_of(1) > number_of(0), older = !newer;
     const unsigned left = is_dirty(newer) ? older : newer;
     if (!number_of(left) || is_dirty(left)) return INT64_MIN;
-    return (int64_t)(records[left] >> 1 & (((uint64_t)1 << 40) - 1));
+    return (int64_t)(our.records[left] >> 1 & (((uint64_t)1 << 40) - 1));
 }
 
 static uint64_t hash_of_bytes(const uint8_t *bytes, size_t n) {
@@ -291,12 +290,12 @@ static void file_written(uint64_t at, const uint8_t *record, size_t n, bool is_n
         if (number_of(i) > number_of(!i)) fail("the newest record is overwritten");
         if (flake_i_get64(record) <= number_of(!i)) fail("a record's number is not new");
     } else if (run_now.me < FIBERS) fail("a record is written beside its place: there are two writers");
-    store(&records[i], sizeof records[i], flake_i_get64(record) << 41 | flake_i_get64(record + 8) << 1 | 1);
+    store(&our.records[i], sizeof our.records[i], flake_i_get64(record) << 41 | flake_i_get64(record + 8) << 1 | 1);
 }
 
 static void file_synced(void) {
     for (unsigned i = 0; i < 2; i++)
-        if (is_dirty(i)) store(&records[i], sizeof records[i], records[i] & ~(uint64_t)1);
+        if (is_dirty(i)) store(&our.records[i], sizeof our.records[i], our.records[i] & ~(uint64_t)1);
 }
 
 /* The engine that `at` belongs to; n_engines: none. */

@@ -2,21 +2,17 @@
  *
  * An etcd for models, behind its own libcurl: a store that takes one request after the other, and a
  * network on which requests and answers get lost, or arrive late. Leases end at any time, as under a
- * leader that revokes them wrongly. The header runs unmodified. Include this before flake.h and
- * model.h.
+ * leader that revokes them wrongly. The header runs unmodified. Include this instead of model.h.
  */
 #ifndef ETCD_H
 #define ETCD_H
 
 #define MODEL_WITH_SYSTEM
 #define FLAKE_I_CURL
-#include <pthread.h>
+#include "model.h"
 #include <stdarg.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 typedef struct CURL {
@@ -42,7 +38,6 @@ enum { CURLOPT_SSLCERT = 13, CURLOPT_SSLKEY, CURLOPT_HTTPHEADER, CURLOPT_POSTFIE
 enum { CURLOPT_TIMEOUT_MS = 17, CURL_HTTP_VERSION_1_1, CURLINFO_RESPONSE_CODE };
 
 static CURLcode curl_easy_perform(CURL *easy);
-static unsigned etcd_random(unsigned below);
 
 static inline CURLcode curl_easy_setopt(CURL *easy, CURLoption option, ...) {
     va_list rest;
@@ -62,7 +57,7 @@ static inline CURLcode etcd_answered(const CURL *easy, long *status) {
 static inline CURLMcode curl_multi_perform(CURLM *multi, int *running) {
     char nothing = 0;
     *running = 1;
-    if (*multi && etcd_random(2) == 0) (void)(*multi)->on_body(&nothing, 1, 1, (*multi)->user);
+    if (*multi && model_random(2) == 0) (void)(*multi)->on_body(&nothing, 1, 1, (*multi)->user);
     return CURLM_OK;
 }
 static inline CURLMcode etcd_watch(CURLM *multi, CURL *easy) { return *multi = easy, CURLM_OK; }
@@ -83,8 +78,6 @@ static inline CURLMcode etcd_watch(CURLM *multi, CURL *easy) { return *multi = e
 #define curl_multi_info_read(multi, left)       ((void)(left), (CURLMsg *)NULL)
 #define curl_multi_wakeup(multi)                CURLM_OK
 
-#include "model.h"
-
 #include "../../extras/etcd/flake_etcd.h"
 
 /* ---- the store: of one number; all others are taken for good ---- */
@@ -102,16 +95,6 @@ static int64_t etcd_revision, etcd_next_lease;
 static CURL etcd_late[ETCD_LATE]; /* requests under way, whose senders no longer wait */
 static char etcd_others[16384];   /* the keys of the other numbers */
 static _Thread_local bool etcd_is_cut_off;
-
-static _Thread_local unsigned etcd_seed;
-static unsigned etcd_random(unsigned below) {
-    static _Atomic(unsigned) threads;
-    if (!etcd_seed) etcd_seed = atomic_fetch_add(&threads, 1u) * 2654435761u | 1u;
-    etcd_seed ^= etcd_seed << 13;
-    etcd_seed ^= etcd_seed >> 17;
-    etcd_seed ^= etcd_seed << 5;
-    return etcd_seed % below;
-}
 
 static void etcd_key(const char *of, unsigned number, char key64[32]) {
     char key[32];
@@ -243,9 +226,9 @@ static CURLcode curl_easy_perform(CURL *easy) {
     model_stall();
     if (etcd_is_cut_off) return CURLE_LOST;
     (void)pthread_mutex_lock(&etcd_lock);
-    const unsigned fate = etcd_random(12);
-    CURL *late = &etcd_late[etcd_random(ETCD_LATE)];
-    if (*late->url && etcd_random(2) == 0) { /* what was under way arrives */
+    const unsigned fate = model_random(12);
+    CURL *late = &etcd_late[model_random(ETCD_LATE)];
+    if (*late->url && model_random(2) == 0) { /* what was under way arrives */
         etcd_serve(late, none, sizeof none);
         *late->url = 0;
     }

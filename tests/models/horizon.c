@@ -31,7 +31,7 @@ static void note(holder *h, int64_t ns) {
 static flake_status admit(holder *h) {
     const int64_t floor_ns = h->claim.floor_ns;
     const int64_t from_ns = floor_ns < 0 ? 1000 * (int64_t)UNIT_NS : floor_ns - 100 * (int64_t)UNIT_NS;
-    const int64_t until_ns = from_ns + (int64_t)etcd_random(1400) * UNIT_NS;
+    const int64_t until_ns = from_ns + (int64_t)model_random(1400) * UNIT_NS;
     const flake_status status = flake_i_etcd_gate(&h->claim, until_ns);
     model_stall();
     assert(status == FLAKE_OK || status == FLAKE_AGAIN || status == FLAKE_IO || status == FLAKE_LEASE_LOST ||
@@ -65,33 +65,31 @@ static void hold(holder *h) {
     atomic_store(&h->last, INT64_MIN);
     for (int tries = 0; tries < 20 && !h->held; tries++) {
         h->held = flake_etcd_claim(&h->claim, &o, &why) == FLAKE_OK;
-        model_clock(1000 + etcd_random(3000)); /* any process's clock may read anything */
+        model_clock(1000 + model_random(3000)); /* any process's clock may read anything */
     }
     if (!h->held) return;
     const struct timespec retry = {0, 1000000};
     for (int i = 0; i < ADMITS; i++) {
         const int64_t before_ns = (int64_t)FLAKE_ATOMIC_LOAD(&h->claim.horizon_ns, relaxed);
         (void)admit(h);
-        model_clock(1000 + etcd_random(3000));
-        if (etcd_random(8) == 0) (void)nanosleep(&retry, NULL); /* a failed call is repeated */
+        model_clock(1000 + model_random(3000));
+        if (model_random(8) == 0) (void)nanosleep(&retry, NULL); /* a failed call is repeated */
         /* while a number is held its horizon does not go backwards */
         const int64_t horizon_ns = (int64_t)FLAKE_ATOMIC_LOAD(&h->claim.horizon_ns, relaxed);
         assert(horizon_ns >= before_ns);
-        (void)before_ns;
     }
     if (pthread_create(&late, NULL, be_late, h) != 0) abort();
-    if (etcd_random(2)) (void)sched_yield();
+    if (model_random(2)) (void)sched_yield();
     if (flake_etcd_check(&h->claim, NULL) == FLAKE_LEASE_LOST) {
         assert(!is_written_by(h)); /* then another process has written */
         atomic_fetch_add(&lost_horizons, 1u);
     }
-    etcd_is_cut_off = etcd_random(4) == 0; /* dies, as etcd sees it */
+    etcd_is_cut_off = model_random(4) == 0; /* dies, as etcd sees it */
     const flake_status status = flake_etcd_release(&h->claim, &why);
     assert(status == FLAKE_OK || status == FLAKE_IO);
     etcd_is_cut_off = false;
     (void)pthread_join(late, NULL);
     assert(flake_i_etcd_gate(&h->claim, 0) == FLAKE_LEASE_LOST);
-    (void)status;
 }
 
 void model_thread(unsigned who) {

@@ -18,6 +18,7 @@
 #define MODEL_H
 
 #define FLAKE_NO_SIMD
+#define FLAKE_ATOMIC(T) _Atomic(T)
 #define FLAKE_I_APART(value) ((void)0)
 #include <assert.h>
 #include <pthread.h>
@@ -35,25 +36,24 @@
 /* ---- real threads: now and then one is delayed beside an access while others run ---- */
 
 #ifdef MODEL_WITH_SYSTEM
-static _Atomic(unsigned) model_seed;
-static _Thread_local unsigned model_random;
-static inline void model_stall(void) {
-    if (!model_random) model_random = atomic_fetch_add(&model_seed, 1u) * 2654435761u | 1u;
-    model_random ^= model_random << 13;
-    model_random ^= model_random >> 17;
-    model_random ^= model_random << 5;
-    if (model_random % 8 == 0) (void)sched_yield();
+static inline unsigned model_random(unsigned below) {
+    static _Atomic(unsigned) threads;
+    static _Thread_local unsigned state;
+    if (!state) state = atomic_fetch_add(&threads, 1u) * 2654435761u | 1u;
+    state ^= state << 13;
+    state ^= state >> 17;
+    state ^= state << 5;
+    return state % below;
 }
-#define MODEL_LOAD(p, order)     (model_stall(), atomic_load_explicit(p, memory_order_##order))
-#define MODEL_STORE(p, v, order) (model_stall(), atomic_store_explicit(p, v, memory_order_##order), model_stall())
-#define MODEL_ADD(p, v, order)   (model_stall(), atomic_fetch_add_explicit(p, v, memory_order_##order))
-#define MODEL_CAS(p, seen, v, success, failure) \
+static inline void model_stall(void) {
+    if (model_random(8) == 0) (void)sched_yield();
+}
+#define FLAKE_ATOMIC_LOAD(p, order) (model_stall(), atomic_load_explicit(p, memory_order_##order))
+#define FLAKE_ATOMIC_STORE(p, v, order) \
+    (model_stall(), atomic_store_explicit(p, v, memory_order_##order), model_stall())
+#define FLAKE_ATOMIC_ADD(p, v, order) (model_stall(), atomic_fetch_add_explicit(p, v, memory_order_##order))
+#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure) \
     (model_stall(), atomic_compare_exchange_strong_explicit(p, seen, v, memory_order_##success, memory_order_##failure))
-#define FLAKE_ATOMIC(T)                                _Atomic(T)
-#define FLAKE_ATOMIC_LOAD(p, order)                    MODEL_LOAD(p, order)
-#define FLAKE_ATOMIC_STORE(p, v, order)                MODEL_STORE(p, v, order)
-#define FLAKE_ATOMIC_ADD(p, v, order)                  MODEL_ADD(p, v, order)
-#define FLAKE_ATOMIC_CAS(p, seen, v, success, failure) MODEL_CAS(p, seen, v, success, failure)
 
 /* ---- for a checker ---- */
 
@@ -99,7 +99,6 @@ static inline bool model_cas_acquire(_Atomic(uint64_t) *p, uint64_t *seen, uint6
     return true;
 }
 
-#define FLAKE_ATOMIC(T)                                _Atomic(T)
 #define FLAKE_ATOMIC_LOAD(p, order)                    atomic_load_explicit(p, memory_order_##order)
 #define FLAKE_ATOMIC_STORE(p, v, order)                atomic_store_explicit(p, v, memory_order_##order)
 #define FLAKE_ATOMIC_ADD(p, v, order)                  MODEL_ADD_##order(p, v)
@@ -132,11 +131,7 @@ static inline void model_clock(int64_t unit) {
 #define FLAKE_RELAX()        ((void)0)
 #include "flake.h"
 
-/* With assertions switched off nothing reads it. */
-static inline void model_ok(flake_status status) {
-    assert(status == FLAKE_OK);
-    (void)status;
-}
+static inline void model_ok(flake_status status) { assert(status == FLAKE_OK); }
 
 #ifdef REACH
 #define MODEL_REACHED(condition) assert(!(condition))
