@@ -174,8 +174,7 @@ static void lose_it(void) {
 /* A loss that the thread detects as the release begins; and a child's release, which sends nothing. */
 TEST(a_release_writes_only_what_is_held) {
     begin_claimed(NULL);
-    looks_at_join = true;
-    looks = lose_it;
+    others = lose_it;
     CHECK_EQ(flake_etcd_release(&claim, &why), FLAKE_OK);
     HAPPENED(
         ENDS_THREAD,
