@@ -2,21 +2,6 @@
  *
  * Which requests a holder and its release send to etcd, and when; and the effect of each answer.
  */
-#define _GNU_SOURCE
-#include <stdbool.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-static bool wipe_fails;
-static int dropped; /* pages */
-#define munmap(page, n) (dropped++, munmap(page, n))
-
-/* Replaces libc's: it records how a page is requested to be wiped in forked children. */
-int madvise(void *page, size_t n, int kind) {
-    return wipe_fails && kind == 18 ? -1 : (int)syscall(SYS_madvise, page, n, kind);
-}
-
 #include "scripted.h"
 
 /* One event per line. */
@@ -379,18 +364,6 @@ TEST(a_release_first_settles_a_write_of_unknown_result) {
     SETTLES(lost, FLAKE_IO, "https://m2: Server returned nothing (no headers, no data)",
         EXTENDS_4(1140, 1150, 1160, 1170, 8510, 1, 8600, 2),
         CLOSES_ALL);
-}
-
-TEST(a_page_that_children_would_inherit_is_unmapped) {
-    begin_claimed(NULL);
-    CHECK(claim.fence != NULL);
-    flake_etcd_destroy(&claim);
-    const int before = dropped;
-    wipe_fails = true;
-    begin_claimed(NULL);
-    wipe_fails = false;
-    CHECK(claim.fence == NULL);
-    CHECK_EQ(dropped, before + 1);
 }
 
 static flake_atomic64 raised;
