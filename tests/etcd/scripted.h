@@ -608,13 +608,15 @@ static inline void want_at(int64_t at_ms, int64_t ms) {
     look(at_ms, want_that);
 }
 
-/* The answer to a read of a pool, by the beginnings of its keys: from..to are taken, and a horizon of a number. */
-static inline const char *numbers_of(const char *pool, const char *horizon, unsigned from,
-                                     unsigned to, unsigned number, int64_t horizon_ms) {
+/* The answer to a read of a pool, whose keys begin with "%s/2:", of cluster 2, or "node/%s:": from..to are taken, and
+ * there is a horizon of a number. */
+static inline const char *numbers(const char *keys, unsigned from, unsigned to, unsigned number, int64_t horizon_ms) {
     static char text[8][20000];
     static int next;
-    char *const out = text[next++ % 8], key[40], value[80];
+    char *const out = text[next++ % 8], pool[20], horizon[20], key[40], value[80];
     int n = sprintf(out, "{'header':{},'responses':[{'response_range':{'header':{},'kvs':[");
+    (void)snprintf(pool, sizeof pool, keys, "pool");
+    (void)snprintf(horizon, sizeof horizon, keys, "horizon");
     for (unsigned i = from; i <= to; i++) {
         (void)snprintf(key, sizeof key, "x/%s%u", pool, i);
         n += sprintf(out + n, "%s{'key':'%s'}", i == from ? "" : ",", base64_of(key));
@@ -625,15 +627,6 @@ static inline const char *numbers_of(const char *pool, const char *horizon, unsi
     (void)sprintf(out + n, "]}},{'response_range':{'header':{},'kvs':[{'key':'%s','value':'%s'}]}}]}",
                   base64_of(key), base64_of(value));
     return out;
-}
-
-/* Of a cluster of uniqueid's. */
-static inline const char *numbers(unsigned cluster, unsigned from, unsigned to, unsigned number,
-                                  int64_t horizon_ms) {
-    char pool[16], horizon[16];
-    (void)snprintf(pool, sizeof pool, "pool/%u:", cluster);
-    (void)snprintf(horizon, sizeof horizon, "horizon/%u:", cluster);
-    return numbers_of(pool, horizon, from, to, number, horizon_ms);
 }
 
 #endif

@@ -176,7 +176,7 @@ TEST(a_release_writes_only_what_is_held) {
 /* A new claim of the same object keeps nothing of the old one. */
 TEST(a_second_claim_keeps_nothing_of_the_first) {
     static const told fails[] = {{.to = "LEASE", .http = 503, .text = "{'code':14}", .times = 4}, {0}};
-    const told later[] = {{.to = "keys_only", .text = numbers(0, 0, 20, 21, -7000)}, {0}};
+    const told later[] = {{.to = "keys_only", .text = numbers("%s/0:", 0, 20, 21, -7000)}, {0}};
     const flake_etcd_options o = scripted();
     begin_claimed(fails);
     want(5000);
