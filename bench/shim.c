@@ -73,20 +73,9 @@ unsigned bench_cores(void) {
     return atomic_load(&cores);
 }
 
-/* A thread's burst of n IDs, or texts. `call` makes every `step`-th one; it is true on success. */
-#define BURST(name, type, step, before, call)                  \
-    static bool name(unsigned thread, void *out, size_t n) {   \
-        type *const ids = (type *)out;                         \
-        bool well = true;                                      \
-        (void)thread;                                          \
-        before;                                                \
-        for (size_t i = 0; i < n; i += (step)) well &= (call); \
-        return well;                                           \
-    }
-#define EACH(name, type, call) BURST(name, type, 1, (void)0, call)
+#define EACH(name, type, call) static BURST(name, type, 1, (void)0, call)
 /* One clock reading for a burst, as an event loop takes it. */
-#define EACH_AT(name, type, call) BURST(name, type, 1, const int64_t now_ns = exact_ns(), call)
-#define DONE(what)                ((what), true)
+#define EACH_AT(name, type, call) static BURST(name, type, 1, const int64_t now_ns = exact_ns(), call)
 /* All n by one call. */
 #define AT_ONCE(name, call)                                  \
     static bool name(unsigned thread, void *out, size_t n) { \
@@ -261,7 +250,7 @@ EACH_AT(sno_try_at_1, sno_id, sno_try_at(&snos, meta, now_ns / 1000000, &ids[i])
 EACH_AT(sno_shard_try_at_1, sno_id, sno_try_at(&sno_shards[thread], meta, now_ns / 1000000, &ids[i]) == FLAKE_OK)
 
 /* The call takes `size` IDs. */
-#define BATCH(name, type, n, call) BURST(name##_##n, type, n, enum { size = n }, (call) == FLAKE_OK)
+#define BATCH(name, type, n, call) static BURST(name##_##n, type, n, enum { size = n }, (call) == FLAKE_OK)
 #define BATCHES(name, type, call)                          \
     BATCH(name, type, 1, call) BATCH(name, type, 16, call) \
     BATCH(name, type, 256, call) BATCH(name, type, 4096, call)
