@@ -426,9 +426,8 @@ static inline const char *answer_to(const script_easy *e, const told *a) {
     NOTE(#at ": watches " where "watch within 0 ms {'create_request':{" key ",'range_end':" end "}}")
 #define WATCHES_OF(at, where, n)   WATCHES_KEYS(at, where, KEY(NUMBER("pool", n)), "''")
 #define WATCHES(at, where)         WATCHES_OF(at, where, "2:21")
-#define WATCHES_POOL(at, where, c) \
-    WATCHES_KEYS(at, where, KEY(BOUND("pool", c, ":")), "<" SPACE BOUND("pool", c, ";") ">")
-#define LOOKS_INTO(at, c)          WATCHES_POOL(at, M1, c) READS_NUMBERS(at, M1, c)
+#define LOOKS_INTO(at, c) \
+    WATCHES_KEYS(at, M1, KEY(BOUND("pool", c, ":")), "<" SPACE BOUND("pool", c, ";") ">") READS_NUMBERS(at, M1, c)
 
 /* A transaction that claims, extends, heals or releases a number, on two conditions. If one fails, it reads the
  * horizon and the key of the pool. */
