@@ -51,7 +51,7 @@ $(BENCH)/flags: FORCE
 	@echo "$(CC) $(CXX) $(BENCH_CFLAGS) $(BENCH_UUID) $(RIVALS) $(BENCH_INCLUDE)" | cmp -s - $@ || \
 	  echo "$(CC) $(CXX) $(BENCH_CFLAGS) $(BENCH_UUID) $(RIVALS) $(BENCH_INCLUDE)" > $@
 
-BENCH_HEADERS = $(wildcard bench/*.h) tests/support/id_runs.h $(HEADERS:%=$(BENCH_INCLUDE)/%)
+BENCH_HEADERS = $(wildcard bench/*.h) tests/support/id_runs.h tests/support/real_time.h $(HEADERS:%=$(BENCH_INCLUDE)/%)
 $(BENCH)/%.o: bench/%.c $(BENCH_HEADERS) $(BENCH)/flags
 	$(CC) -std=c11 $(WARN) $(BENCH_CFLAGS) -pthread $(BENCH_DEFINES) -I$(BENCH_INCLUDE) -c $< -o $@
 

@@ -107,30 +107,28 @@ static void move_clock(int64_t ms) {
     FLAKE_PATH(PATH)     \
     PATH(NAME(sno, next), 1, STEP OK(sno_next(&snos, 42, &sno)))
 #endif
-#define TRY_AT_PATHS(PATH)
-#define MANY_PATHS(PATH)
-#define OTHER_PATHS(PATH)
 #if WAY != 1 && (PART == USUAL || PART == NEW_UNITS)
-#undef TRY_AT_PATHS
 #define TRY_AT_PATHS(PATH)                                                            \
     PATH(NAME(flake, try_at), 1, STEP OK(flake_try_at(&flakes, guard_clock_ms, &id))) \
     PATH(NAME(sno, try_at), 1, STEP OK(sno_try_at(&snos, 42, guard_clock_ms, &sno)))
+#else
+#define TRY_AT_PATHS(PATH)
 #endif
 #if WAY != 2 && PART == USUAL
 static flake_gen flakes128;
-#undef MANY_PATHS
 #define MANY_PATHS(PATH)                                                  \
     PATH(NAME(flake, next_n), many, OK(flake_next_n(&flakes, ids, many))) \
     PATH(NAME(flake128, next), 1, OK(flake128_next(&flakes128, &id128)))  \
     PATH(NAME(flake128, next_n), many, move_clock(1);                     \
          OK(flake128_next_n(&flakes128, ids128, many)))                   \
     PATH(NAME(sno, next_n), many, move_clock(4); OK(sno_next_n(&snos, 42, sno_ids, many)))
+#else
+#define MANY_PATHS(PATH)
 #endif
 #if WAY == 0 && PART == USUAL
 static _Atomic(uint64_t) floor_word;
 static flake_prefetch prefetch;
 static flake_gen uuids;
-#undef OTHER_PATHS
 #define OTHER_PATHS(PATH)                                                                  \
     PATH(floor_given_cas, 1, id = by_cas(&floor_word, guard_clock_ns))                     \
     PATH(floor_given_store, 1, id = by_store(&floor_word, guard_clock_ns))                 \
@@ -154,7 +152,6 @@ static flake_gen uuids;
     PATH(sno_encode_n, many, sno_encode_n(sno_ids, many, texts))                           \
     PATH(sno_decode_n, many, OK(sno_decode_n(texts, many, sno_ids)))
 #elif WAY == 0 && PART == FAST
-#undef OTHER_PATHS
 #define OTHER_PATHS(PATH)                                          \
     PATH(flake_uuid7_bytes, 1, OK(flake_uuid7_bytes(id128.bytes))) \
     PATH(flake_uuid7, 1, OK(flake_uuid7(texts)))                   \
@@ -163,9 +160,10 @@ static flake_gen uuids;
     PATH(sno_generate, 1, sno = sno_generate(42))
 #elif PART == BATCHES
 static flake_gen uuids;
-#undef OTHER_PATHS
 #define OTHER_PATHS(PATH) \
     PATH(flake128_next_n_uuid7, many, move_clock(1); OK(flake128_next_n(&uuids, ids128, many)))
+#else
+#define OTHER_PATHS(PATH)
 #endif
 #define PATHS(PATH) NEXT_PATHS(PATH) TRY_AT_PATHS(PATH) MANY_PATHS(PATH) OTHER_PATHS(PATH)
 

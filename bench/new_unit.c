@@ -45,14 +45,7 @@ bool begin_new_units(unsigned threads) {
            sno_init(&sno_laned, node, NULL, &s, NULL) == FLAKE_OK;
 }
 
-#define ONE_BY_ONE(name, type, ...)                   \
-    bool name(unsigned thread, void *out, size_t n) { \
-        type *ids = (type *)out;                      \
-        bool well = true;                             \
-        (void)thread;                                 \
-        for (size_t i = 0; i < n; i++) __VA_ARGS__;   \
-        return well;                                  \
-    }
+#define EACH(name, type, call) BURST(name, type, 1, (void)0, call)
 
 /* If the clock is read, the unit must be computed: a division is unavoidable. */
 static uint64_t start_by_clock(void) {
@@ -63,10 +56,10 @@ static uint64_t start_by_clock(void) {
 
 static uint64_t given_start(void) { return start_of_ms((uint64_t)leap_ms()); }
 
-ONE_BY_ONE(floor_leaping_cas, uint64_t, ids[i] = by_cas_from(&clocked_word, start_by_clock()))
-ONE_BY_ONE(floor_leaping_store, uint64_t, ids[i] = by_store_from(&clocked_word, start_by_clock()))
-ONE_BY_ONE(floor_given_leaping_cas, uint64_t, ids[i] = by_cas_from(&given_word, given_start()))
-ONE_BY_ONE(floor_given_leaping_store, uint64_t, ids[i] = by_store_from(&given_word, given_start()))
+EACH(floor_leaping_cas, uint64_t, DONE(ids[i] = by_cas_from(&clocked_word, start_by_clock())))
+EACH(floor_leaping_store, uint64_t, DONE(ids[i] = by_store_from(&clocked_word, start_by_clock())))
+EACH(floor_given_leaping_cas, uint64_t, DONE(ids[i] = by_cas_from(&given_word, given_start())))
+EACH(floor_given_leaping_store, uint64_t, DONE(ids[i] = by_store_from(&given_word, given_start())))
 
 #define NEW_UNITS(header, type, ...)                                                         \
     NEW_UNIT(header##_next, type, header##_next(&header##_whole, __VA_ARGS__ &ids[i]))       \
@@ -76,6 +69,6 @@ ONE_BY_ONE(floor_given_leaping_store, uint64_t, ids[i] = by_store_from(&given_wo
              header##_try_at(&header##_whole, __VA_ARGS__ leap_ms(), &ids[i]))               \
     NEW_UNIT(header##_shard_try_at, type,                                                    \
              header##_try_at(&header##_shard, __VA_ARGS__ leap_ms(), &ids[i]))
-#define NEW_UNIT(name, type, call) ONE_BY_ONE(new_unit_##name, type, well &= (call) == FLAKE_OK)
+#define NEW_UNIT(name, type, call) EACH(new_unit_##name, type, (call) == FLAKE_OK)
 NEW_UNITS(flake, uint64_t, )
 NEW_UNITS(sno, sno_id, meta, )

@@ -5,6 +5,7 @@
 #include "flake.h"
 #include "sno.h"
 #include "../tests/support/id_runs.h"
+#include "../tests/support/real_time.h"
 #include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
@@ -12,7 +13,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 #ifdef HAS_LIBUUID
 #include <uuid/uuid.h>
@@ -48,14 +48,8 @@ enum {
 
 /* ---- clocks ---- */
 
-static int64_t ns_of(clockid_t clock) {
-    struct timespec t;
-    (void)clock_gettime(clock, &t);
-    return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_nsec;
-}
-
-static int64_t exact_ns(void) { return ns_of(CLOCK_REALTIME); }
-static int64_t coarse_ns(void) { return ns_of(CLOCK_REALTIME_COARSE); }
+static int64_t exact_ns(void) { return clock_ns(CLOCK_REALTIME); }
+static int64_t coarse_ns(void) { return clock_ns(CLOCK_REALTIME_COARSE); }
 
 /* The processor's own counter; on processors where it is unknown, the exact clock. */
 static int64_t counter_ticks(void) {
@@ -79,20 +73,9 @@ unsigned bench_cores(void) {
     return atomic_load(&cores);
 }
 
-/* A thread's burst of n IDs, or texts. `call` makes every `step`-th one; it is true on success. */
-#define BURST(name, type, step, before, call)                  \
-    static bool name(unsigned thread, void *out, size_t n) {   \
-        type *const ids = (type *)out;                         \
-        bool well = true;                                      \
-        (void)thread;                                          \
-        before;                                                \
-        for (size_t i = 0; i < n; i += (step)) well &= (call); \
-        return well;                                           \
-    }
-#define EACH(name, type, call) BURST(name, type, 1, (void)0, call)
+#define EACH(name, type, call) static BURST(name, type, 1, (void)0, call)
 /* One clock reading for a burst, as an event loop takes it. */
-#define EACH_AT(name, type, call) BURST(name, type, 1, const int64_t now_ns = exact_ns(), call)
-#define DONE(what)                ((what), true)
+#define EACH_AT(name, type, call) static BURST(name, type, 1, const int64_t now_ns = exact_ns(), call)
 /* All n by one call. */
 #define AT_ONCE(name, call)                                  \
     static bool name(unsigned thread, void *out, size_t n) { \
@@ -150,14 +133,9 @@ static flake_layout roomy(void) {
     return flake_layout_of(36, 4, 24, (exact_ns() / 1000000 / day_ms - 1) * day_ms);
 }
 
+/* No row times the wait for a start. */
 static flake_options flake_opts(flake_layout layout, int64_t max_wait_ms, int kind) {
-    flake_options o;
-    memset(&o, 0, sizeof o);
-    o.layout = layout;
-    o.max_wait_ms = max_wait_ms;
-    o.clock.kind = kind;
-    o.start_this_unit = true; /* no row times the wait for a start */
-    return o;
+    return (flake_options){.layout = layout, .max_wait_ms = max_wait_ms, .clock.kind = kind, .start_this_unit = true};
 }
 
 /* One generator for all threads, and one with a lane for each core. */
@@ -185,9 +163,8 @@ static bool begin_flake128(flake_layout layout, int kind) {
 }
 
 static bool begin_sno(unsigned threads, int kind) {
-    static const flake_layout none;
     const flake_node from = flake_node_fixed(NULL, node);
-    flake_options o = flake_opts(none, 0, kind);
+    flake_options o = flake_opts((flake_layout){0}, 0, kind);
     if (sno_init(&snos, from, NULL, &o, NULL) != FLAKE_OK) return false;
     if (sno_init_shards(sno_shards, threads, from, NULL, &o, NULL) != FLAKE_OK) return false;
     o.lanes = sno_lanes_of_cores;
@@ -221,8 +198,7 @@ static bool mutex_snowflake_next(struct mutex_snowflake *g, uint64_t *id) {
 }
 
 static bool begin_mutex(flake_layout layout) {
-    const struct mutex_snowflake begun = {PTHREAD_MUTEX_INITIALIZER, layout, 0, 0};
-    mutex_flakes = begun;
+    mutex_flakes = (struct mutex_snowflake){PTHREAD_MUTEX_INITIALIZER, layout, 0, 0};
     return true;
 }
 
@@ -274,7 +250,7 @@ EACH_AT(sno_try_at_1, sno_id, sno_try_at(&snos, meta, now_ns / 1000000, &ids[i])
 EACH_AT(sno_shard_try_at_1, sno_id, sno_try_at(&sno_shards[thread], meta, now_ns / 1000000, &ids[i]) == FLAKE_OK)
 
 /* The call takes `size` IDs. */
-#define BATCH(name, type, n, call) BURST(name##_##n, type, n, enum { size = n }, (call) == FLAKE_OK)
+#define BATCH(name, type, n, call) static BURST(name##_##n, type, n, enum { size = n }, (call) == FLAKE_OK)
 #define BATCHES(name, type, call)                          \
     BATCH(name, type, 1, call) BATCH(name, type, 16, call) \
     BATCH(name, type, 256, call) BATCH(name, type, 4096, call)
@@ -344,21 +320,18 @@ static const unique_key nothing; /* less than any ID */
 static bool key_is_less(unique_key a, unique_key b) { return a.high != b.high ? a.high < b.high : a.low < b.low; }
 
 static unique_key key_of_64(const void *ids, size_t at) {
-    const unique_key key = {0, ((const uint64_t *)ids)[at]};
-    return key;
+    return (unique_key){0, ((const uint64_t *)ids)[at]};
 }
 
 static unique_key key_of_80(const void *ids, size_t at) {
     const sno_id id = ((const sno_id *)ids)[at];
-    const unique_key key = {(uint64_t)sno_partition(id) << 8 | sno_meta(id),
-                            sno_units(id) << 17 | (uint64_t)sno_tick(id) << 16 | sno_sequence(id)};
-    return key;
+    return (unique_key){(uint64_t)sno_partition(id) << 8 | sno_meta(id),
+                        sno_units(id) << 17 | (uint64_t)sno_tick(id) << 16 | sno_sequence(id)};
 }
 
 static unique_key key_of_128(const void *ids, size_t at) {
     const uint8_t *id = (const uint8_t *)ids + 16 * at;
-    const unique_key key = {flake_from_bytes(id), flake_from_bytes(id + 8)};
-    return key;
+    return (unique_key){flake_from_bytes(id), flake_from_bytes(id + 8)};
 }
 
 /* An unreadable text is 0, and a second one a duplicate. */
@@ -385,11 +358,7 @@ static bool begin_day(unsigned threads) {
     bool well = true;
     (void)threads;
     for (unsigned i = 0; i < text_ids; i++) {
-        flake_parts p;
-        memset(&p, 0, sizeof p);
-        p.unix_ms = from_ms + day_ms / text_ids * i;
-        p.seq = i * 7 % 4096;
-        p.node = i % 1024;
+        flake_parts p = {.unix_ms = from_ms + day_ms / text_ids * i, .seq = i * 7 % 4096, .node = i % 1024};
         well &= flake_compose(&layout, &p, &day_flakes[i]) == FLAKE_OK;
         p.node = 0x0242ac110002;
         well &= flake128_compose(&flake_layout_boundary, &p, &day_flakes128[i]) == FLAKE_OK;
@@ -839,9 +808,9 @@ static double floor_ns(worker *w, const bench_row *r, size_t n) {
     unsigned char *out = w->out + n * (r->id_size > 16 ? r->id_size : 16);
     double sum_ns = 0;
     for (size_t i = 0; i < n_floor_terms; i++) {
-        const int64_t began_ns = ns_of(CLOCK_MONOTONIC);
+        const int64_t began_ns = clock_ns(CLOCK_MONOTONIC);
         w->failed |= !floor_terms[i].row->draw(0, out, n);
-        sum_ns += (double)(ns_of(CLOCK_MONOTONIC) - began_ns) / floor_terms[i].divisor;
+        sum_ns += (double)(clock_ns(CLOCK_MONOTONIC) - began_ns) / floor_terms[i].divisor;
     }
     return sum_ns;
 }
@@ -964,9 +933,9 @@ static double burst_once(const bench_row *r, unsigned thread) {
     meet();
     const bool floor_first = n_ratios % 2;
     double beside_ns = n_floor_terms && floor_first ? floor_ns(w, r, n) : 0;
-    w->began_ns = ns_of(clock);
+    w->began_ns = clock_ns(clock);
     bool well = r->draw(thread, w->out, n);
-    w->ended_ns = ns_of(clock);
+    w->ended_ns = clock_ns(clock);
     const int64_t took_ns = w->ended_ns - w->began_ns;
     if (n_floor_terms && !floor_first) beside_ns = floor_ns(w, r, n);
     if (beside_ns > 0) add_ratio((double)took_ns / beside_ns);
@@ -988,9 +957,9 @@ static double burst_once(const bench_row *r, unsigned thread) {
 /* The fast clock uses the counter after two intervals of 10 ms in which both agree, once in a process. */
 static void warm_up(const bench_row *r, unsigned thread) {
     worker *const w = &workers[thread];
-    const int64_t began_ns = ns_of(CLOCK_MONOTONIC);
+    const int64_t began_ns = clock_ns(CLOCK_MONOTONIC);
     while (r->clock == FLAKE_CLOCK_FAST && flake_i_counter_window() == 1 &&
-           ns_of(CLOCK_MONOTONIC) - began_ns < 50000000)
+           clock_ns(CLOCK_MONOTONIC) - began_ns < 50000000)
         w->failed |= !r->draw(thread, w->out, r->at_once);
     w->is_warm = true;
 }
@@ -1030,15 +999,12 @@ static uint64_t duplicates_of_crew(void) {
 
 /* Which lane returned an ID: lanes have disjoint numbers. */
 static size_t lane_of(const bench_row *r, const void *of, size_t at, size_t n_lanes) {
-    size_t lane = n_lanes - 1;
-    if (r->draw == sno_lanes_next_1) {
-        const uint16_t seq = sno_sequence(((const sno_id *)of)[at]);
-        while (seq < sno_lanes_of_cores[lane].first) lane--;
-    } else {
-        const uint64_t seq = ((const uint64_t *)of)[at] % (1 << 12); /* flake-idgen's layout */
-        while (seq < flake_lanes_of_cores[lane].first) lane--;
-    }
-    return lane;
+    const bool is_sno = r->draw == sno_lanes_next_1; /* else of flake-idgen's layout */
+    const flake_lane *const lane = is_sno ? sno_lanes_of_cores : flake_lanes_of_cores;
+    const uint64_t seq = is_sno ? sno_sequence(((const sno_id *)of)[at]) : ((const uint64_t *)of)[at] % (1 << 12);
+    size_t n = n_lanes - 1;
+    while (seq < lane[n].first) n--;
+    return n;
 }
 
 static bool draws_from_lanes(const bench_row *r) { return r->draw == lanes_next_1 || r->draw == sno_lanes_next_1; }
@@ -1060,15 +1026,15 @@ void bench_saturate(const bench_row *r, unsigned thread, double seconds) {
     }
     meet();
     size_t n = 0;
-    int64_t cpu_ns = ns_of(CLOCK_THREAD_CPUTIME_ID);
-    w->began_ns = ns_of(CLOCK_MONOTONIC);
+    int64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    w->began_ns = clock_ns(CLOCK_MONOTONIC);
     do {
         well &= r->draw(thread, w->out + n * r->id_size, r->burst);
         n += r->burst;
         w->on_core[(unsigned)sched_getcpu() % most] += r->burst;
-        w->ended_ns = ns_of(CLOCK_MONOTONIC);
+        w->ended_ns = clock_ns(CLOCK_MONOTONIC);
     } while (w->ended_ns - w->began_ns < length_ns && n + r->burst <= room);
-    w->cpu_s = (double)(ns_of(CLOCK_THREAD_CPUTIME_ID) - cpu_ns) / 1e9;
+    w->cpu_s = (double)(clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu_ns) / 1e9;
     w->drawn = n;
     meet(); /* or threads that are done would take time from those that draw */
     const size_t n_lanes = draws_from_lanes(r) ? lanes() : 0;
@@ -1077,10 +1043,10 @@ void bench_saturate(const bench_row *r, unsigned thread, double seconds) {
 
     meet();
     n = w->n_timed = 0;
-    const int64_t began_ns = ns_of(CLOCK_MONOTONIC);
+    const int64_t began_ns = clock_ns(CLOCK_MONOTONIC);
     for (int64_t before_ns = began_ns; before_ns - began_ns < length_ns && n + r->at_once <= room; n += r->at_once) {
         well &= r->draw(thread, w->out + n * r->id_size, r->at_once);
-        const int64_t now_ns = ns_of(CLOCK_MONOTONIC), took_ns = now_ns - before_ns;
+        const int64_t now_ns = clock_ns(CLOCK_MONOTONIC), took_ns = now_ns - before_ns;
         w->took_ns[w->n_timed++] = took_ns < UINT32_MAX ? (uint32_t)took_ns : UINT32_MAX;
         before_ns = now_ns;
     }
@@ -1148,8 +1114,7 @@ static void saturated(bench_result *s) {
 bench_result bench_end(const bench_row *r) {
     static char why[160];
     bool failed = false;
-    bench_result of;
-    memset(&of, 0, sizeof of);
+    bench_result of = {0};
     for (unsigned i = 0; i < crew; i++) {
         failed |= workers[i].failed;
         of.ids += workers[i].ids;

@@ -43,6 +43,18 @@ typedef struct bench_row {
     bench_order order;
 } bench_row;
 
+/* A row's `draw`: a thread's burst of n IDs, or texts. `call` makes every `step`-th one; it is true on success. */
+#define BURST(name, type, step, before, call)                  \
+    bool name(unsigned thread, void *out, size_t n) {          \
+        type *const ids = (type *)out;                         \
+        bool well = true;                                      \
+        (void)thread;                                          \
+        before;                                                \
+        for (size_t i = 0; i < n; i += (step)) well &= (call); \
+        return well;                                           \
+    }
+#define DONE(what) ((what), true)
+
 /* BENCH_TRIALS in the environment adds rows that repeat IDs, fail or die, to test the reports. */
 size_t bench_rows(void);
 const bench_row *bench_row_at(size_t);

@@ -255,42 +255,32 @@ static inline int64_t horizon_of(const char *key) {
     return flake_i_etcd_horizon_in(value, strlen(value));
 }
 
-/* ---- main, with and without members ----
- *
- * Called with --ready URLS DIR, a program only reports whether the members answer. Returns 77 if it has none
- * of the requested tests: another program may have them.
- */
+/* ---- main, with and without members ---- */
 
 static inline int alone_main(int argc, char **argv) {
-    if (argc == 4 && strcmp(argv[1], "--ready") == 0) {
-        (void)snprintf(etcd_dir, sizeof etcd_dir, "%s", argv[3]);
-        return ready(argv[2], 20000) ? 0 : 1;
-    }
-    bool is_asked_for = argc < 2;
-    for (const check_test *t = check_tests; t; t = t->next)
-        for (int i = 1; i < argc; i++) is_asked_for |= strstr(t->name, argv[i]) != NULL;
-    if (!is_asked_for) return 77;
     const int failed = check_main(argc, argv);
     flake_etcd_destroy(&claim);
     flake_etcd_destroy(&second);
     return failed;
 }
 
+/* Called with --ready URLS DIR, it only reports whether the members answer. */
 static inline int cluster_main(int argc, char **argv) {
-    const char *const dir = getenv("ETCD_DIR"), *const base = getenv("ETCD_BASE");
-    if (dir && base && getenv("ETCD_SH")) {
-        (void)snprintf(etcd_dir, sizeof etcd_dir, "%s", dir);
-        for (int i = 0; i < 4; i++)
-            (void)snprintf(member_url[i], sizeof member_url[i], "%s://127.0.0.1:%d", i == 3 ? "https" : "http",
-                           atoi(base) + 2 * i);
-        (void)snprintf(all_members, sizeof all_members, "%s,%s,%s", member_url[0], member_url[1], member_url[2]);
-        etcd = admin(all_members);
-    } else if (argc < 2 || strcmp(argv[1], "--ready") != 0) {
+    const bool says_when_ready = argc == 4 && strcmp(argv[1], "--ready") == 0;
+    const char *const dir = says_when_ready ? argv[3] : getenv("ETCD_DIR"), *const base = getenv("ETCD_BASE");
+    (void)snprintf(etcd_dir, sizeof etcd_dir, "%s", dir ? dir : "");
+    if (says_when_ready) return !ready(argv[2], 20000);
+    if (!dir || !base || !getenv("ETCD_SH")) {
         printf("run me by tests/etcd/etcd.sh\n0 passed, 1 failed\n");
         return 1;
     }
+    for (int i = 0; i < 4; i++)
+        (void)snprintf(member_url[i], sizeof member_url[i], "%s://127.0.0.1:%d", i == 3 ? "https" : "http",
+                       atoi(base) + 2 * i);
+    (void)snprintf(all_members, sizeof all_members, "%s,%s,%s", member_url[0], member_url[1], member_url[2]);
+    etcd = admin(all_members);
     const int failed = alone_main(argc, argv);
-    if (etcd) flake_i_etcd_close_session(etcd);
+    flake_i_etcd_close_session(etcd);
     return failed;
 }
 

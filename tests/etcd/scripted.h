@@ -23,17 +23,13 @@
 enum { begin_s = 1700000000 };
 static int64_t clock_ms, clock_ahead_ms; /* ahead of the time of day */
 
-static inline int script_clock(clockid_t id, struct timespec *to) {
-    const int64_t ms =
-        clock_ms + (id == CLOCK_REALTIME ? begin_s * INT64_C(1000) + clock_ahead_ms : 500);
-    to->tv_sec = (time_t)(ms / 1000);
-    to->tv_nsec = (long)(ms % 1000) * 1000000;
+static inline int64_t script_unix_ns(void) { return (begin_s * INT64_C(1000) + clock_ms + clock_ahead_ms) * 1000000; }
+
+/* By the clock that no one sets, which began half a second earlier. */
+static inline int script_elapsed(struct timespec *to) {
+    to->tv_sec = (time_t)((clock_ms + 500) / 1000);
+    to->tv_nsec = (long)((clock_ms + 500) % 1000) * 1000000;
     return 0;
-}
-static inline int64_t script_ns(void) {
-    struct timespec now;
-    (void)script_clock(CLOCK_REALTIME, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
 /* ---- what was noted ---- */
@@ -123,7 +119,6 @@ static script_easy *watching;
 static int64_t watch_says_ms, watch_ends_ms, stop_ms; /* when; 0: never */
 static int64_t watch_every_ms; /* and again after that; 0: once */
 static int64_t looks_ms;                              /* when the test checks; 0: never */
-static bool looks_at_join;
 static void (*looks)(void);
 static long last_http;
 static char multi;
@@ -314,7 +309,7 @@ static inline bool script_random(void *to, size_t n) {
 
 #undef curl_easy_setopt
 #undef curl_easy_getinfo
-#define clock_gettime(id, to)                   script_clock(id, to)
+#define clock_gettime(id, to)                   script_elapsed(to)
 #define curl_easy_init()                        script_easy_init()
 #define curl_easy_cleanup(easy)                 note_raw("closes the %s\n", ((script_easy *)easy)->name)
 #define curl_easy_setopt(easy, option, value)   script_setopt(easy, option, value)
@@ -329,10 +324,9 @@ static inline bool script_random(void *to, size_t n) {
 #define curl_multi_info_read(m, left)           ((void)(left), script_info_read(m))
 #define curl_multi_wakeup(m)                    (note_raw("wakes the thread\n"), CURLM_OK)
 #define pthread_create(thread, kind, run, user) script_thread(run, user)
-#define pthread_join(thread, to) \
-    (note_raw("joins the thread\n"), looks_at_join ? looks() : (void)0, 0)
+#define pthread_join(thread, to)                (note_raw("joins the thread\n"), 0)
 #define FLAKE_SLEEP_NS(ns)        script_sleep_ns(ns)
-#define FLAKE_CLOCK_NS(kind)      ((void)(kind), script_ns())
+#define FLAKE_CLOCK_NS(kind)      ((void)(kind), script_unix_ns())
 #define FLAKE_RANDOM_BYTES(to, n) script_random(to, n)
 
 /* What other clients do before the next compare-and-swap, once. */
@@ -432,9 +426,8 @@ static inline const char *answer_to(const script_easy *e, const told *a) {
     NOTE(#at ": watches " where "watch within 0 ms {'create_request':{" key ",'range_end':" end "}}")
 #define WATCHES_OF(at, where, n)   WATCHES_KEYS(at, where, KEY(NUMBER("pool", n)), "''")
 #define WATCHES(at, where)         WATCHES_OF(at, where, "2:21")
-#define WATCHES_POOL(at, where, c) \
-    WATCHES_KEYS(at, where, KEY(BOUND("pool", c, ":")), "<" SPACE BOUND("pool", c, ";") ">")
-#define LOOKS_INTO(at, c)          WATCHES_POOL(at, M1, c) READS_NUMBERS(at, M1, c)
+#define LOOKS_INTO(at, c) \
+    WATCHES_KEYS(at, M1, KEY(BOUND("pool", c, ":")), "<" SPACE BOUND("pool", c, ";") ">") READS_NUMBERS(at, M1, c)
 
 /* A transaction that claims, extends, heals or releases a number, on two conditions. If one fails, it reads the
  * horizon and the key of the pool. */
@@ -539,7 +532,6 @@ static inline void script_begin(void) {
     clock_ms = 1000;
     clock_ahead_ms = watch_says_ms = watch_every_ms = watch_ends_ms = stop_ms = looks_ms = 0;
     easies_n = 0;
-    looks_at_join = false;
     watching = NULL;
     forget_noted();
 }
@@ -615,13 +607,15 @@ static inline void want_at(int64_t at_ms, int64_t ms) {
     look(at_ms, want_that);
 }
 
-/* The answer to a read of a pool, by the beginnings of its keys: from..to are taken, and a horizon of a number. */
-static inline const char *numbers_of(const char *pool, const char *horizon, unsigned from,
-                                     unsigned to, unsigned number, int64_t horizon_ms) {
+/* The answer to a read of a pool, whose keys begin with "%s/2:", of cluster 2, or "node/%s:": from..to are taken, and
+ * there is a horizon of a number. */
+static inline const char *numbers(const char *keys, unsigned from, unsigned to, unsigned number, int64_t horizon_ms) {
     static char text[8][20000];
     static int next;
-    char *const out = text[next++ % 8], key[40], value[80];
+    char *const out = text[next++ % 8], pool[20], horizon[20], key[40], value[80];
     int n = sprintf(out, "{'header':{},'responses':[{'response_range':{'header':{},'kvs':[");
+    (void)snprintf(pool, sizeof pool, keys, "pool");
+    (void)snprintf(horizon, sizeof horizon, keys, "horizon");
     for (unsigned i = from; i <= to; i++) {
         (void)snprintf(key, sizeof key, "x/%s%u", pool, i);
         n += sprintf(out + n, "%s{'key':'%s'}", i == from ? "" : ",", base64_of(key));
@@ -632,15 +626,6 @@ static inline const char *numbers_of(const char *pool, const char *horizon, unsi
     (void)sprintf(out + n, "]}},{'response_range':{'header':{},'kvs':[{'key':'%s','value':'%s'}]}}]}",
                   base64_of(key), base64_of(value));
     return out;
-}
-
-/* Of a cluster of uniqueid's. */
-static inline const char *numbers(unsigned cluster, unsigned from, unsigned to, unsigned number,
-                                  int64_t horizon_ms) {
-    char pool[16], horizon[16];
-    (void)snprintf(pool, sizeof pool, "pool/%u:", cluster);
-    (void)snprintf(horizon, sizeof horizon, "horizon/%u:", cluster);
-    return numbers_of(pool, horizon, from, to, number, horizon_ms);
 }
 
 #endif

@@ -82,13 +82,11 @@ TEST(a_full_pool_is_waited_for) {
     fill("full/", 0, 2048, 2046, 2046);
     CHECK_EQ(claims(&claim, &o), FLAKE_OK);
     CHECK_EQ(generator_of(&claim), 2046);
-    (void)fflush(stdout);
-    const pid_t child = fork();
-    if (child == 0) {
+    pid_t child;
+    IN_CHILD_AS(child) {
         flake_i_etcd *const own = admin(all_members);
         nap_ms(700);
         delete_key(own, "full/pool/0:17");
-        _exit(0);
     }
     o.wait_ms = 10000;
     const int64_t begin_ms = now_ms();

@@ -197,8 +197,7 @@ static void draw_begin(const char *name_space, unsigned from, unsigned to) {
 
 /* In a child, once. */
 static pid_t draw_in_child(unsigned who, const flake_etcd_options *o, int64_t skew, int64_t ahead_ms, int64_t for_ms) {
-    (void)fflush(stdout);
-    const pid_t child = fork();
+    const pid_t child = fork_child();
     if (child != 0) return child;
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
     skew_ns = skew;
@@ -286,9 +285,8 @@ TEST(a_stale_leader_that_revokes_leases_causes_no_duplicate) {
 /* ---- many processes, few numbers ---- */
 
 static pid_t start(unsigned i, uint64_t random) {
-    const pid_t parent = getpid(), child = fork();
-    if (child < 0) abort();
-    if (child > 0) return child;
+    const pid_t parent = getpid(), child = fork_child();
+    if (child != 0) return child;
     flake_etcd_options o = from(all_members, "many/");
     o.uniqueid = false; /* a pool for any layout; others of the name space overlap it */
     o.first = 100 + i % 2;
@@ -316,7 +314,6 @@ TEST(two_processes_never_hold_one_number) {
     uint64_t random = 88172645463325252u, claimed = 0;
     int frozen = 0, member_frozen = 0;
     draw_begin("many/", 100, 100 + free_numbers - 1);
-    (void)fflush(stdout);
     for (unsigned i = 0; i < seats; i++) child[i] = start(i, random_next(&random));
     const int64_t end_ms = now_ms() + 15000;
     while (now_ms() < end_ms || (!losses() && now_ms() < end_ms + 60000)) {

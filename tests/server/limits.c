@@ -430,9 +430,6 @@ TEST(a_wrong_option_is_named_with_its_range) {
          "layout sonyflake: node: 65536 is above 65535, the layout's last node\n"},
         {"--idle-ms=300", NULL, "node is missing: --node=7, and another number for each other server\n"},
         {"--layout=mastodon", "--node=1", "layout mastodon: node: the layout has none: pass flake_node_none()\n"},
-        {"--config=twitter", NULL,
-         "config: node is missing: node=7, or node=0-1023 to claim a free one; and dir=DIR, or dir=none if "
-         "nothing is to check it\n"},
         {"--config=41-10-12 node=7 dir=none", NULL,
          "--config=41-10-12 node=7 dir=none is no option, or its value does not fit:\n"},
         {"--config=twitter unit_ms=2 node=7 dir=none", NULL,
