@@ -103,7 +103,7 @@ static inline void script_sleep(int64_t ns) {
 #define FLAKE_SLEEP_NS(ns) script_sleep(ns)
 #endif
 #ifdef SCRIPTED_SYSTEM
-#define FLAKE_CLOCK_NS(kind) script_system_ns((kind) == FLAKE_CLOCK_COARSE)
+#define FLAKE_CLOCK_NS(kind) script_system_ns((kind) != FLAKE_CLOCK_EXACT)
 #define FLAKE_CLOCK_SLACK_NS script_now.coarse_slack_ns
 #define FLAKE_COUNTER()      0 | script_now.counter /* as a hook may be, without parentheses */
 #endif
