@@ -53,7 +53,7 @@ create_table() { query "$(cat "$dir/table.sql")" && [ "$(query 'SELECT count(*) 
 judge "claims: the table is made by the comment's commands" create_table
 judge "claims: the example prints an ID" says 'of node [0-9]' "$dir/example" "$conninfo"
 
-begin() { # NAME BACK_MS [lossy|forks|long]: a process whose clock is so far back; its IDs are added to NAME.ids
+begin() { # NAME BACK_MS [lossy|forks|MS]: a process whose clock is so far back; its IDs are added to NAME.ids
     printf '%-16d' "$2" > "$dir/$1.back"
     env "CLOCK_BACK=$dir/$1.back" "LD_PRELOAD=$dir/clock_back.so" "$dir/claims" "$conninfo" "$dir/$1" ${3-} > "$dir/$1.out" 2>&1 &
     pids[$1]=$!
@@ -106,7 +106,7 @@ at_once() { # the table is locked until all wait for it
     query "DO \$\$ BEGIN LOCK TABLE flake_nodes; WHILE (SELECT count(*) FROM pg_locks
         WHERE relation = 'flake_nodes'::regclass AND NOT granted) < 8 LOOP PERFORM pg_sleep(0.01); END LOOP; END \$\$" &
     locker=$!
-    for i in {1..8}; do begin "once$i" 0 long; done
+    for i in {1..8}; do begin "once$i" 0 5000; done
     wait $locker || return
     for i in {1..8}; do eventually draws "once$i" || return; done
     numbers=$(for i in {1..8}; do number_of "once$i"; done | sort -u | wc -l)
@@ -192,7 +192,7 @@ judge "claims: the clock of a holder steps forwards and backwards" steps
 judge "claims: no ID twice" all_differ
 judge "claims: it releases the number, and has no ID after that" eval "end_by TERM slow && has_said slow 'then: the claim .* lost'"
 released() {
-    begin slower 6000 long
+    begin slower 6000 5000
     eventually is_behind slower && eventually draws slower || return
     begin rival 0
     draws_on slower 1500 && ! has_said rival ^claimed
@@ -220,7 +220,7 @@ judge "claims: its parent ends" end_by TERM parent
 # ---- what was committed, and what was not ----
 
 crashes() { # at once after a claim: a server that had not written it would give the number again
-    begin before 0 long
+    begin before 0 5000
     eventually draws before && crash || return
     begin after 500
     draws_on before 500 && end_by KILL before && eventually draws after && draws_on after
@@ -255,21 +255,23 @@ judge "claims: all end" end_by KILL lossy{1..4}
 
 # ---- failover ----
 
+is_synchronous() { [ "$(query "SELECT sync_state FROM pg_stat_replication")" = sync ]; }
 replicate() {
     $as_owner "$bin/pg_basebackup" -h "$server" -U tester -D "$dir/replica/cluster" -R -c fast > "$dir/log" 2>&1 || { cat "$dir/log"; return 1; }
     echo "unix_socket_directories = '$dir/replica'" >> "$dir/replica/cluster/postgresql.conf"
-    start_cluster "$dir/replica" && query "ALTER SYSTEM SET synchronous_standby_names = '*'" && query "SELECT pg_reload_conf()" > "$dir/log"
+    start_cluster "$dir/replica" && query "ALTER SYSTEM SET synchronous_standby_names = '*'" &&
+        query "SELECT pg_reload_conf()" > "$dir/log" && eventually is_synchronous
 }
 judge "claims: a synchronous replica follows" replicate
 fails_over() {
     local i
-    for i in {1..3}; do begin "over$i" $((i * 400)) long; done
+    for i in {1..3}; do begin "over$i" $((i * 400)) 15000; done
     eventually draws over1 && eventually draws over2 && eventually draws over3 || return
     stop_cluster "$server"
     $as_owner "$bin/pg_ctl" -D "$dir/replica/cluster" -w promote > "$dir/log" || return
     server=$dir/replica
     for i in {4..6}; do begin "over$i" $((i * 400)); done
-    for i in {1..3}; do eventually draws "over$i" && draws_on "over$i" 1500 || return; done
+    for i in {1..3}; do eventually draws "over$i" && draws_on "over$i" 1500 || { tail -n 3 "$dir/over$i.said"; return 1; }; done
     end_by KILL over{1..3} && for i in {4..6}; do eventually draws "over$i" || return; done
 }
 judge "claims: the primary dies, the replica is promoted, and holders go on" eval 'pool 3 && fails_over'
