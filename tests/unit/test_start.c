@@ -3,7 +3,7 @@
  * A generator takes over the node of an earlier one (start_this_unit and after_unix_ms in flake.h; docs/guarantees.md):
  * the unit in which it starts, with both headers, and what each call returns until then; the time that after_unix_ms
  * gives; flake_newest_ms. Each exception of the promise is a test that finds the duplicate. (Any calls after any
- * restart, before the epoch, ahead, with the clock set back: test_random_flake.c, test_random_sno.c.)
+ * restart, ahead, with the clock set back: test_random_flake.c, test_random_sno.c.)
  */
 #define SCRIPTED_SYSTEM
 #include "support.h"
@@ -233,6 +233,17 @@ TEST(a_window_of_the_fast_clock_does_not_end_the_wait) {
         CHECK_EQ(flake_available(&later), 0);
     }
     CHECK_EQ(ms_of(next(&later)), T + 2);
+}
+
+TEST(before_the_epoch_there_is_nothing_to_leave_out) {
+    flake_options o = three_numbers();
+    uint64_t id;
+    o.layout.epoch_ms = T;
+    clock_at(T - 1);
+    BEGINS(&later, &o);
+    CHECK_EQ(flake_try(&later, &id), FLAKE_TIME_RANGE);
+    script_now.now_ns += MS;
+    CHECK_EQ(flake_try(&later, &id), FLAKE_OK);
 }
 
 /* ---- what starts at once ---- */
