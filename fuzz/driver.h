@@ -29,7 +29,7 @@ int main(int argc, char **argv) {
         free(copy);
     }
     printf("%" PRIu64 " inputs, %" PRIu64 " IDs, nothing found\n", fuzz_inputs, fuzz_ids);
-    return 0;
+    return fuzz_inputs ? 0 : 2;
 }
 #endif
 

@@ -81,6 +81,7 @@ TEST(errors_of_etcd_are_reported) {
         {{.to = "CREATE", .text = "{'header':{},'responses':[{'response_range':{}}," RANGE("") "]}"},
          ": unexpected answer to a transaction"},
         {{.to = "CREATE", .http = 400, .text = REFUSED(3)}, ": etcdserver: no"},
+        {{.to = "CREATE", .http = 403, .text = REFUSED(7)}, ": etcdserver: no"},
         {{.to = "CREATE", .http = 400, .text = REFUSED(5)},
          ": leases expire at once, or answers contradict each other"},
         {{.to = "CREATE", .text = BOTH("", "")}, ": leases expire at once, or answers contradict each other"},
