@@ -1555,7 +1555,8 @@ static int tool_nodes(int others, char **words) {
         bool is_held = false;
         const int length = snprintf(path, sizeof path, "%s/%s", dir, e->name);
         uint64_t begun;
-        if (tool_number_of(e->name, ".slot.new", &begun)) tool_print_unusable(e, "starting", "waits in init, or was killed while it did");
+        if (tool_number_of(e->name, ".slot.new", &begun))
+            tool_print_unusable(e, "starting", "waits in init, or was killed while it did");
         else if (!e->is_slot) tool_print_unusable(e, "foreign", "not the file of a number");
         else if (length >= (int)sizeof path) tool_print_unusable(e, "unusable", "its path is too long");
         else if (flake_i_slot_look(path, &record, &is_held, &why) != FLAKE_OK)

@@ -26,7 +26,6 @@ static int64_t clock_ms, clock_ahead_ms; /* ahead of the time of day */
 static inline int64_t script_unix_ns(void) { return (begin_s * INT64_C(1000) + clock_ms + clock_ahead_ms) * 1000000; }
 
 /* By the clock that no one sets and that counts sleep, which began half a second earlier. */
-#define CHECK_IS_BOOTTIME(id) check_equal(__FILE__, __LINE__, #id, "CLOCK_BOOTTIME", id, CLOCK_BOOTTIME)
 static inline int script_elapsed(struct timespec *to) {
     to->tv_sec = (time_t)((clock_ms + 500) / 1000);
     to->tv_nsec = (long)((clock_ms + 500) % 1000) * 1000000;
@@ -310,6 +309,7 @@ static inline bool script_random(void *to, size_t n) {
 
 #undef curl_easy_setopt
 #undef curl_easy_getinfo
+#define CHECK_IS_BOOTTIME(id) check_equal(__FILE__, __LINE__, #id, "CLOCK_BOOTTIME", id, CLOCK_BOOTTIME)
 #define clock_gettime(id, to)                   (CHECK_IS_BOOTTIME(id), script_elapsed(to))
 #define curl_easy_init()                        script_easy_init()
 #define curl_easy_cleanup(easy)                 note_raw("closes the %s\n", ((script_easy *)easy)->name)

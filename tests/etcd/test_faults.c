@@ -355,8 +355,6 @@ TEST(two_processes_never_hold_one_number) {
 }
 
 int main(int argc, char **argv) {
-    void *const page = mmap(NULL, seats * sizeof *seat_of, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED) abort();
-    seat_of = (seat *)page; /* of this process and its children */
+    seat_of = (seat *)shared_memory(seats * sizeof *seat_of);
     return cluster_main(argc, argv);
 }

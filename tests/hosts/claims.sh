@@ -263,7 +263,7 @@ replicate() {
         query "SELECT pg_reload_conf()" > "$dir/log" && eventually is_synchronous
 }
 judge "claims: a synchronous replica follows" replicate
-all_moved() { [ "$(query "SELECT count(*) FROM flake_nodes WHERE horizon_ns > $latest")" = 3 ]; }
+all_moved() { [ "$(query "SELECT count(*) FROM flake_nodes WHERE horizon_ns > $1")" = 3 ]; } # SINCE
 fails_over() { # before others claim, the holders extend by the new primary
     local i latest
     for i in {1..3}; do begin "over$i" $((i * 400)) 15000; done
@@ -271,7 +271,7 @@ fails_over() { # before others claim, the holders extend by the new primary
     stop_cluster "$server"
     $as_owner "$bin/pg_ctl" -D "$dir/replica/cluster" -w promote > "$dir/log" || return
     server=$dir/replica
-    latest=$(query "SELECT max(horizon_ns) FROM flake_nodes") && eventually all_moved || return
+    latest=$(query "SELECT max(horizon_ns) FROM flake_nodes") && eventually all_moved "$latest" || return
     for i in {4..6}; do begin "over$i" $((i * 400)); done
     for i in {1..3}; do eventually draws "over$i" && draws_on "over$i" 1500 || { tail -n 3 "$dir/over$i.said"; return 1; }; done
     end_by KILL over{1..3} && for i in {4..6}; do eventually draws "over$i" || return; done

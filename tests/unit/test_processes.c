@@ -19,7 +19,6 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
-#include <sys/mman.h>
 #include <time.h>
 
 enum { kills = small ? 20 : 100 };
@@ -361,9 +360,7 @@ TEST(threads_that_start_at_once_have_different_numbers) {
 }
 
 int main(int argc, char **argv) {
-    void *page = mmap(NULL, sizeof *our, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (page == MAP_FAILED) return 1;
-    our = (common *)page;
+    our = (common *)shared_memory(sizeof *our);
     begin_folder();
     const int code = check_main(argc, argv);
     end_folder();
